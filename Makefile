@@ -1,0 +1,74 @@
+# `make demo` and `make test` do all the set-up. They need Python 3.11, 3.12 or 3.13 with its venv
+# module, and a package index that pip can reach.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test slow lint lock clean
+MAKEFLAGS += --no-print-directory
+unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH
+
+# The first that fits is used; `make demo PYTHON=/path/to/python` names one.
+PYTHON ?= python3 python3.13 python3.12 python3.11
+FITS := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+RUN := .venv/run.stamp
+DEV := .venv/dev.stamp
+COMPILE := .venv-lock/bin/pip-compile --quiet --generate-hashes --strip-extras --no-emit-options \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
+
+help: ## list these targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile
+
+demo: $(RUN) ## evaluate the demo's traces and say where the report is
+	@$(BIN)/helix evaluate experiment=demo
+	@echo "Report: $(CURDIR)/$$(ls -t outputs/evaluate/*/report.html | head -n 1)"
+
+test: $(DEV) ## run the whole suite but its slow tests; ARGS="-k gate" goes to pytest
+	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+slow: $(DEV) ## run the slow tests: packaging, locks, the demo in a fresh clone
+	@$(BIN)/python -m pytest -m slow $(ARGS)
+
+lint: $(DEV) ## check style, types and import floors
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy --strict helix
+	@$(BIN)/lint-imports --no-logo
+
+# Both locks are compiled on the oldest supported Python; a slow test installs them on the others.
+lock: ## pin what pyproject.toml asks for, with hashes; keeps pins that still fit
+	@test -d .venv-lock || python3.11 -m venv .venv-lock
+	@.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check 'pip-tools>=7.5,<8'
+	@CUSTOM_COMPILE_COMMAND='make lock' $(COMPILE) $(ARGS) -o requirements.lock pyproject.toml
+	@CUSTOM_COMPILE_COMMAND='make lock' $(COMPILE) $(ARGS) --extra dev -c requirements.lock \
+		-o requirements-dev.lock pyproject.toml
+
+clean: ## remove the environments and caches, not the outputs
+	rm -rf .venv .venv-lock .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache \
+		build dist
+
+$(BIN)/python:
+	@for python in $(PYTHON); do \
+		if $$python -c '$(FITS)' 2>/dev/null; then \
+			echo "Setting up .venv with $$($$python --version)" >&2; \
+			exec $$python -m venv --clear .venv; \
+		fi; \
+	done; \
+	echo "No fitting Python: Helix needs Python 3.11, 3.12 or 3.13 with its venv module." >&2; \
+	for python in $(PYTHON); do \
+		echo "  tried $$python: $$($$python --version 2>/dev/null || echo not found)" >&2; \
+	done; \
+	echo "Install one (Debian: apt-get install python3 python3-venv)," \
+		"or name it: make PYTHON=/path/to/python" >&2; \
+	exit 1
+
+$(RUN): requirements.lock pyproject.toml | $(BIN)/python
+	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --no-deps --editable .
+	@touch $@
+
+$(DEV): requirements-dev.lock $(RUN)
+	@$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $@
