@@ -1,0 +1,129 @@
+"""Every error that Helix raises on purpose, and the exit codes they end in.
+
+    HelixError                      4  something inside or around Helix broke
+    ├── UsageError                  2  what was typed or configured cannot be run
+    │   ├── ConfigError                a key, a value or a combination of the configuration
+    │   ├── SuiteError                 a criteria file: its YAML, a row, a path, a primitive
+    │   ├── PathError                  a field path that does not parse
+    │   ├── TraceError                 a traces input that names no readable trace
+    │   ├── FormatError                a file in no known trace format
+    │   ├── SelectionError             a selector that matches nothing
+    │   ├── UnknownNameError           a plugin item that is not registered
+    │   ├── ArtifactError              a Helix file that is damaged or of another version
+    │   └── PinError                   a judge pin that cannot be honoured
+    ├── PluginError                 4  a plugin that the plan needs failed to load
+    ├── CacheError                  4  the reply cache cannot be read or written
+    └── BackendError                4  a judge backend broke in a way that no unit can absorb
+
+Exit codes (DESIGN “Commands and keys”): 0 pass, 1 fail, 2 usage, 3 incomplete, 4 internal,
+5 waiting for dispatched verdicts, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import ClassVar
+
+
+class ExitCode(IntEnum):
+    """How a command ends, as the process's exit status."""
+
+    PASS = 0
+    FAIL = 1
+    USAGE = 2
+    INCOMPLETE = 3
+    INTERNAL = 4
+    WAITING = 5
+    INTERRUPTED = 130
+
+
+WORST_FIRST = (
+    ExitCode.INTERRUPTED,
+    ExitCode.INTERNAL,
+    ExitCode.USAGE,
+    ExitCode.FAIL,
+    ExitCode.WAITING,
+    ExitCode.INCOMPLETE,
+    ExitCode.PASS,
+)
+
+
+def worst(codes: Iterable[ExitCode]) -> ExitCode:
+    """Return the code that several runs end in together; no run at all is INTERNAL."""
+    found = set(codes)
+    return next((code for code in WORST_FIRST if code in found), ExitCode.INTERNAL)
+
+
+class HelixError(Exception):
+    """An error whose text says what is wrong, where, and what to type."""
+
+    exit_code: ClassVar[ExitCode] = ExitCode.INTERNAL
+
+
+class UsageError(HelixError):
+    """What was typed or configured cannot be run; nothing was spent."""
+
+    exit_code: ClassVar[ExitCode] = ExitCode.USAGE
+
+
+class ConfigError(UsageError):
+    """A key, a value or a combination of the configuration is wrong."""
+
+
+class SuiteError(UsageError):
+    """A criteria file or one of its rows is wrong."""
+
+
+class PathError(UsageError):
+    """A field path does not parse."""
+
+
+class TraceError(UsageError):
+    """The traces input names nothing that can be read, or ids that collide."""
+
+
+class FormatError(TraceError):
+    """A file is in no known trace format."""
+
+
+class SelectionError(UsageError):
+    """A selector matches nothing."""
+
+
+class UnknownNameError(UsageError):
+    """A named plugin item is not registered."""
+
+
+class ArtifactError(UsageError):
+    """A file that Helix wrote, or should have written, is damaged or of another version."""
+
+
+class PinError(UsageError):
+    """A judge pin is missing, or cannot be honoured as it stands (METHOD 41, 42)."""
+
+
+class PluginError(HelixError):
+    """A plugin that the plan needs could not be loaded."""
+
+
+class CacheError(HelixError):
+    """The reply cache cannot be read or written."""
+
+
+class BackendError(HelixError):
+    """A judge backend broke in a way that no single unit can absorb."""
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """Return `; did you mean 'x'?` for the nearest choice, or an empty string."""
+    near = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.6)
+    return f"; did you mean '{near[0]}'?" if near else ""
+
+
+def unknown(kind: str, word: str, choices: Iterable[str]) -> str:
+    """Return the one sentence that Helix says about a name it does not know."""
+    listed = sorted(choices)
+    hint = did_you_mean(word, listed)
+    return f"unknown {kind} '{word}'{hint} (known: {', '.join(listed) or 'none'})"

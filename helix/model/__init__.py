@@ -1,0 +1,1 @@
+"""The vocabulary: shapes and digests, no I/O."""

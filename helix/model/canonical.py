@@ -1,0 +1,42 @@
+"""The one JSON text and the one digest of a value, held by golden bytes in the tests.
+
+Standard json, keys sorted, no NaN, not escaped to ASCII; a lone surrogate is written as its
+backslash escape, so that every value that could be read can be digested (DESIGN “Contracts”).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+
+def canonical_text(value: Any) -> str:
+    """Return the canonical JSON text of a value; a non-finite float raises ValueError."""
+    return json.dumps(
+        value, sort_keys=True, allow_nan=False, ensure_ascii=False, separators=(",", ":")
+    )
+
+
+def canonical_bytes(value: Any) -> bytes:
+    """Return the canonical JSON of a value as UTF-8."""
+    return canonical_text(value).encode("utf-8", "backslashreplace")
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of a value's canonical JSON, as 64 hex digits."""
+    return hashlib.sha256(canonical_bytes(value)).hexdigest()
+
+
+def digest_bytes(*parts: bytes) -> str:
+    """Return the SHA-256 of parts framed by their lengths, so that no two lists of parts meet."""
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(len(part).to_bytes(8, "big"))
+        total.update(part)
+    return total.hexdigest()
+
+
+def source_digest(data: bytes) -> str:
+    """Return the digest of a trace: SHA-256 of its source bytes."""
+    return hashlib.sha256(data).hexdigest()

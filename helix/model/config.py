@@ -1,0 +1,237 @@
+"""The configuration of a run, validated after Hydra composed it (DESIGN “Commands and keys”).
+
+What `Decides` holds changes answers and is digested; what `Runs` holds only changes how the work
+is carried out. Plain Python can build a `Config` without Hydra.
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from helix.model.canonical import digest
+
+
+class Section(BaseModel):
+    """The base of every config section: frozen and closed, snake_case as typed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=False, allow_inf_nan=False)
+
+
+class SubjectConfig(Section):
+    """The agent whose traces are read: where they are, what is known of it (METHOD 11, 13, 31)."""
+
+    name: str = "subject"
+    traces: str | tuple[str, ...] | None = None
+    format: str = "auto"
+    component: str | None = None
+    routes: tuple[str, ...] = ()
+    route_field: str | None = None
+    tools: tuple[str, ...] = ()
+    complete_channels: tuple[str, ...] = ()
+    truncation_flags: tuple[str, ...] = ("truncated",)
+    truncation_fields: tuple[str, ...] = ("metadata.truncated", "output.truncated")
+    purpose: str | None = None
+    skill: str | None = None
+    scope: str | None = None
+    harness: str | None = None
+    version: str | None = None
+    events: tuple[str, ...] = ()
+
+
+class CriteriaConfig(Section):
+    """Where the suite is."""
+
+    file: str | None = None
+
+
+class ChecksConfig(Section):
+    """Local Python files or modules that register custom checks."""
+
+    modules: tuple[str, ...] = ()
+
+
+class JudgeConfig(Section):
+    """Who answers what code cannot: backend name and pin (METHOD 42)."""
+
+    backend: str = "none"
+    model: str | None = None
+    identity: str | None = None
+    temperature: float = 0.0
+    base_url: str | None = None
+    api_key_env: str | None = None
+    seed: int | None = None
+    max_tokens: int | None = Field(default=None, gt=0)
+    extra: dict[str, Any] = {}
+    context_tokens: int = Field(default=128_000, gt=0)
+    model_aliases: tuple[str, ...] = ()
+    dir: str | None = None
+    script: str | None = None
+    axis: Literal["trajectory", "criterion"] = "trajectory"
+    two_pass: bool = False
+    allow_unpinned_temperature: bool = False
+
+
+class VerifierConfig(JudgeConfig):
+    """Who tries to refute a decided verdict (METHOD 47)."""
+
+    verify: Literal["gating", "fails", "all", "none"] = "gating"
+
+
+class SamplingConfig(Section):
+    """Which traces are taken and how often each is judged; seeded (METHOD 53, 73)."""
+
+    strategy: str = "all"
+    n: int | None = Field(default=None, ge=0)
+    seed: int = 0
+    replicates: int = Field(default=1, ge=1)
+    replicate_offset: int = Field(default=0, ge=0)
+
+
+class SelectConfig(Section):
+    """What a person picked by hand; a selector that matches nothing is an error."""
+
+    criteria: tuple[str, ...] = ()
+    traces: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    failed_from: str | None = None
+
+
+class Waiver(Section):
+    """A failing or undecided gating criterion that someone vouches for until a date."""
+
+    criterion: str
+    by: str = Field(min_length=1)
+    reason: str = Field(min_length=1)
+    expires: datetime.date
+    trace: str | None = None
+
+
+class PerTask(Section):
+    """k of n runs of one task must pass (METHOD 66)."""
+
+    k: int = Field(ge=1)
+    n: int = Field(ge=1)
+
+
+class RatePolicy(Section):
+    """The pass rate that a criterion must reach; an exact ratio, written as `9/10` or `90%`."""
+
+    target: str = "1"
+    confidence: float | None = Field(default=None, gt=0, lt=1)
+
+    @field_validator("target", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> str:
+        return str(value)
+
+
+class GateConfig(Section):
+    """How verdicts become a gate, and the gate an exit code (METHOD 64–67)."""
+
+    policy: Literal["strict", "rate"] = "strict"
+    exit: Literal["gate", "advisory"] = "gate"
+    eligibility: Literal["default", "observed"] = "default"
+    per_task: PerTask | None = None
+    rate: RatePolicy = RatePolicy()
+    require_validated: bool = False
+    require_verified: bool = False
+    baseline: str | None = None
+    waivers: tuple[Waiver, ...] = ()
+    today: datetime.date | None = None
+
+
+class LimitsConfig(Section):
+    """Bounds on time, calls and money; None is no bound."""
+
+    concurrency: int = Field(default=8, ge=1)
+    rate: float | None = Field(default=None, gt=0)
+    retries: int = Field(default=3, ge=0)
+    deadline_s: float = Field(default=120.0, gt=0)
+    unit_s: float = Field(default=240.0, gt=0)
+    max_calls: int | None = Field(default=None, ge=0)
+    max_tokens: int | None = Field(default=None, ge=0)
+    max_cost_usd: float | None = Field(default=None, ge=0)
+
+
+class ShardConfig(Section):
+    """Which share of the traces this run evaluates."""
+
+    index: int = Field(default=0, ge=0)
+    count: int = Field(default=1, ge=1)
+
+
+class RunConfig(Section):
+    """`dry` prints what would be done and spends nothing."""
+
+    dry: bool = False
+    id: str | None = None
+    dir: str | None = None
+
+
+class ReportConfig(Section):
+    """Which renderers run, and where each writes."""
+
+    out: tuple[str, ...] = ("terminal", "html")
+    to: dict[str, str] = {}
+    mode: Literal["auto", "single", "directory"] = "auto"
+
+
+class CacheConfig(Section):
+    """How the reply cache behaves: `unusable` draws malformed and refused replies again."""
+
+    refresh: Literal["never", "unusable"] = "never"
+
+
+class ExecutorConfig(Section):
+    """Who carries the work out."""
+
+    name: str = "local"
+
+
+class PathsConfig(Section):
+    """Roots; every artifact stays under one of them (METHOD 83)."""
+
+    state: str = ".helix"
+
+
+class Config(Section):
+    """Everything that `helix evaluate` can be told."""
+
+    subject: SubjectConfig = SubjectConfig()
+    criteria: CriteriaConfig = CriteriaConfig()
+    checks: ChecksConfig = ChecksConfig()
+    judge: JudgeConfig = JudgeConfig()
+    verifier: VerifierConfig = VerifierConfig()
+    sampling: SamplingConfig = SamplingConfig()
+    select: SelectConfig = SelectConfig()
+    gate: GateConfig = GateConfig()
+    executor: ExecutorConfig = ExecutorConfig()
+    cache: CacheConfig = CacheConfig()
+    limits: LimitsConfig = LimitsConfig()
+    shard: ShardConfig = ShardConfig()
+    run: RunConfig = RunConfig()
+    report: ReportConfig = ReportConfig()
+    paths: PathsConfig = PathsConfig()
+
+
+DECIDES = ("subject", "criteria", "checks", "judge", "verifier", "sampling", "select", "gate")
+RUNS = ("executor", "cache", "limits", "shard", "run", "report", "paths")
+
+
+class Plan(Section):
+    """A frozen run: the config split into what decides and what only runs, and its digest.
+
+    `suite_digest`, `trace` digests and plugin versions are among what decides; paths are not.
+    """
+
+    schema_version: str = "1.0"
+    decides: dict[str, Any]
+    runs: dict[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """The digest of what decides."""
+        return digest(self.decides)

@@ -1,0 +1,50 @@
+"""What the survey knows of every trace before anything is spent (DESIGN “look, then ask”)."""
+
+from __future__ import annotations
+
+from helix.model.verdict import Fidelity, Shape
+
+
+class LoadFailure(Shape, frozen=True, kw_only=True):
+    """A file or record that could not be read: where it is, and what is wrong with it.
+
+    `line` is 1-based and 0 for a whole file; `byte` is the offset inside the line or file.
+    """
+
+    file: str
+    line: int
+    reason: str
+    byte: int | None = None
+
+
+class ManifestEntry(Shape, frozen=True, kw_only=True):
+    """One trace: its place in the plan's order, identity, digest, route, flags, fidelity."""
+
+    ordinal: int
+    id: str
+    digest: str
+    file: str
+    line: int
+    format: str
+    route: str | None
+    task: str | None
+    flags: tuple[str, ...]
+    fidelity: Fidelity
+    observations: int
+    selected: bool
+
+
+class Load(Shape, omit_defaults=False, frozen=True, kw_only=True):
+    """What was found on disk, counted before sharding."""
+
+    files: int
+    traces: int
+    failures: tuple[LoadFailure, ...] = ()
+
+
+class Survey(Shape, omit_defaults=False, frozen=True, kw_only=True):
+    """The manifest as a whole: every trace in order, what failed to load, every tool seen."""
+
+    entries: tuple[ManifestEntry, ...]
+    load: Load
+    tools: tuple[str, ...] = ()

@@ -1,0 +1,106 @@
+"""What a judge is given of one trace: the residual rows, the steps, the words (METHOD 30, 31)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from helix.model.verdict import AgentStep, BlockKind, Shape
+
+
+class SubjectProfile(Shape, frozen=True, kw_only=True):
+    """Who the subject is; what was inferred is named, an unknown harness stays `unknown`."""
+
+    identity: str
+    provenance: Literal["given", "reconstructed"]
+    purpose: str | None = None
+    tools: tuple[str, ...] = ()
+    skill: str | None = None
+    scope: str | None = None
+    harness: str = "unknown"
+    version: str | None = None
+    inferred_fields: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
+    routes: tuple[str, ...] = ()
+
+
+class PacketRow(Shape, frozen=True, kw_only=True):
+    """One row that code left to the judge; a hybrid brings what code found (METHOD 21)."""
+
+    criterion_id: str
+    statement: str
+    severity: str
+    pass_condition: str = ""
+    fail_condition: str = ""
+    dimension: str | None = None
+    judge_inputs: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    code_finding: str | None = None
+
+
+class Leaf(Shape, frozen=True, kw_only=True):
+    """One citable value: owner id, path inside it, text as shown."""
+
+    obs: str
+    path: str
+    text: str
+    elided: int = 0
+
+
+class ShownMessage(Shape, frozen=True, kw_only=True):
+    """One message as shown."""
+
+    id: str
+    seq: int
+    role: str
+    text: str
+    control: bool = False
+    elided: int = 0
+
+
+class ShownStep(Shape, frozen=True, kw_only=True):
+    """One observation as shown: the fact and its citable leaves."""
+
+    step: AgentStep
+    seq: int
+    name: str
+    type: str
+    leaves: tuple[Leaf, ...] = ()
+    flags: tuple[str, ...] = ()
+
+
+class Premise(Shape, frozen=True, kw_only=True):
+    """A ratified norm or a fact that a person verified; citable, inside the prompt (METHOD 30)."""
+
+    id: str
+    text: str
+    kind: BlockKind
+    by: str
+    at: str
+
+
+class Coverage(Shape, frozen=True, kw_only=True):
+    """The read-coverage ledger: observations and messages shown whole, cut, left out, by count."""
+
+    shown: int
+    truncated: int
+    elided: int
+    unread: tuple[str, ...] = ()
+
+
+class MatrixPacket(Shape, frozen=True, kw_only=True):
+    """One trace as data for the judge: never a label, never a code row (METHOD 30)."""
+
+    subject: str
+    trajectory_id: str
+    criteria: tuple[PacketRow, ...]
+    trajectory: tuple[ShownStep, ...]
+    transcript: tuple[ShownMessage, ...]
+    input: tuple[Leaf, ...] = ()
+    output: tuple[Leaf, ...] = ()
+    route: str | None = None
+    subject_profile: SubjectProfile | None = None
+    premises: tuple[Premise, ...] = ()
+    coverage: Coverage = Coverage(shown=0, truncated=0, elided=0)
+    pin: dict[str, Any] = msgspec.field(default_factory=dict)

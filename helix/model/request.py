@@ -1,0 +1,155 @@
+"""The boundary between judging and the engine: a request goes out, a reply or none comes back.
+
+The engine knows requests, not criteria: everything that can change an answer is in the fields
+that `cache_key` digests, and nothing else is (METHOD 44, DESIGN “Judge boundary”).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from helix.model.canonical import canonical_bytes, digest_bytes
+from helix.model.verdict import Cause
+
+Role = Literal["judge", "verifier"]
+Axis = Literal["trajectory", "criterion", "code-quality"]
+ReplySource = Literal["live", "cache", "recorded", "shared"]
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One rendered message of a prompt."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Pin(msgspec.Struct, frozen=True, rename="camel"):
+    """Which model is asked and how: requested parameters, temperature 0 (METHOD 42).
+
+    `temperature` is null only where the model refuses 0 and the config allows it.
+    """
+
+    backend: str
+    model: str
+    identity: str
+    temperature: float | None = 0.0
+    seed: int | None = None
+    max_tokens: int | None = None
+    extra: dict[str, Any] = {}
+    base_url: str | None = None
+
+
+class Unit(msgspec.Struct, frozen=True, rename="camel"):
+    """What a request is about; recordings are found by it, so that they survive a better prompt."""
+
+    role: Role
+    axis: Axis
+    trace_id: str
+    trace_digest: str
+    criteria: tuple[str, ...]
+    criteria_digest: str
+    replicate: int
+    attempt: int = 0
+
+
+class Request(msgspec.Struct, frozen=True, rename="camel"):
+    """One question to a judge or verifier.
+
+    `reply_schema` is the JSON Schema of the wanted reply; `nonce` must be echoed in it.
+    """
+
+    unit: Unit
+    pin: Pin
+    messages: tuple[Message, ...]
+    nonce: str
+    reply_schema: dict[str, Any] | None = None
+
+    @property
+    def prompt_digest(self) -> str:
+        """The digest of the rendered messages: the key of the task (METHOD 39)."""
+        return digest_bytes(*(f"{m.role}\n{m.content}".encode(*_LOSSY) for m in self.messages))
+
+    @property
+    def recording_key(self) -> str:
+        """The key that recorded replies are found by: the unit without its prompt."""
+        return digest_bytes(canonical_bytes(msgspec.to_builtins(self.unit)))
+
+    def cache_key(self, protocol: int) -> str:
+        """The key of the reply cache: all that can change the answer, replicate included.
+
+        `protocol` is the backend's protocol number. 0 and 0.0 are one temperature; the order of
+        parameters does not matter. `identity` names who answers and is part of the key.
+        """
+        pin = msgspec.to_builtins(self.pin)
+        if pin["temperature"] is not None:
+            pin["temperature"] = float(pin["temperature"])
+        header = canonical_bytes(
+            {
+                "protocol": protocol,
+                "pin": pin,
+                "schema": self.reply_schema,
+                "replicate": self.unit.replicate,
+                "attempt": self.unit.attempt,
+            }
+        )
+        bodies = (f"{m.role}\n{m.content}".encode(*_LOSSY) for m in self.messages)
+        return digest_bytes(header, *bodies)
+
+
+class Usage(msgspec.Struct, frozen=True, rename="camel"):
+    """What a reply cost; None is not recorded, which is not 0 (METHOD 86)."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_micro_usd: int | None = None
+
+
+class Reply(msgspec.Struct, frozen=True, rename="camel"):
+    """What came back, as it came: text, reasoning apart, finish reason, model, usage."""
+
+    text: str
+    finish_reason: str | None = None
+    returned_model: str | None = None
+    reasoning: str | None = None
+    usage: Usage = Usage()
+    effective: dict[str, Any] | None = None
+    made_by: str | None = None
+    source: ReplySource = "live"
+
+
+class NoReply(msgspec.Struct, frozen=True, rename="camel"):
+    """No answer will come in this run: the cause, and the text of what went wrong."""
+
+    cause: Cause
+    text: str
+
+
+_LOSSY = ("utf-8", "backslashreplace")
+
+
+class Unavailable(Exception):
+    """A backend cannot answer: why (a cause), and whether asking again may help.
+
+    `retry_after` is the number of seconds that the provider asked to wait.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        cause: Cause = "unavailable",
+        *,
+        retry: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.text, self.cause, self.retry, self.retry_after = text, cause, retry, retry_after
+
+
+class Pending(Exception):
+    """A task was written out and waits for its answer; the trace is set aside (exit 5)."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key

@@ -1,0 +1,156 @@
+"""The canonical result of a run; every report is a projection of it (DESIGN “A run directory”)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from helix.model.manifest import Load
+from helix.model.verdict import Shape
+
+GateState = Literal["pass", "fail", "incomplete"]
+CriterionResult = Literal["pass", "fail", "uncertain", "na"]
+SCORECARD_SCHEMA_VERSION = "1.0"
+
+
+class Whole(Shape, omit_defaults=False, frozen=True, kw_only=True):
+    """A shape whose every field is written, null included."""
+
+
+class Counts(Whole, frozen=True, kw_only=True):
+    """Cells per state; `pass` is spelled `pass_` in Python."""
+
+    pass_: int = msgspec.field(default=0, name="pass")
+    fail: int = 0
+    uncertain: int = 0
+    na: int = 0
+
+
+class Ratio(Whole, frozen=True, kw_only=True):
+    """k of n, never a float; n = 0 is undefined, not 0 and not 1."""
+
+    k: int
+    n: int
+
+
+class ComponentResult(Whole, frozen=True, kw_only=True):
+    """The gate of one component, and the criteria that made it so."""
+
+    component: str
+    verdict: GateState
+    reasons: tuple[str, ...] = ()
+
+
+class CriterionRow(Whole, frozen=True, kw_only=True):
+    """One criterion over all traces: folded result, cell counts, k failing of n decided."""
+
+    criterion_id: str
+    component: str
+    severity: str
+    klass: str = msgspec.field(name="class")
+    gating: bool
+    result: CriterionResult
+    counts: Counts
+    prevalence: Ratio
+    not_adjudicated: int = 0
+    reason: str | None = None
+    grounding: str | None = None
+    waived: str | None = None
+    failing: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
+
+
+class Cells(Whole, frozen=True, kw_only=True):
+    """Every criterion × trace cell, counted by who decided it and by state."""
+
+    total: int
+    code: int
+    judge: int
+    hybrid: int
+    uncertain: int
+    na: int
+    not_adjudicated: int
+    pass_: int = msgspec.field(default=0, name="pass")
+    fail: int = 0
+
+
+class TraceCounts(Whole, frozen=True, kw_only=True):
+    """How many traces were found, chosen, evaluated, left incomplete, unreadable."""
+
+    found: int
+    sampled: int
+    evaluated: int
+    incomplete: int
+    unreadable: int
+
+
+class Blocked(Whole, frozen=True, kw_only=True):
+    """Undecided cells by kind of block and by cause."""
+
+    by_kind: dict[str, int] = msgspec.field(default_factory=dict)
+    by_cause: dict[str, int] = msgspec.field(default_factory=dict)
+
+
+class Verification(Whole, frozen=True, kw_only=True):
+    """Decided verdicts by what the verifier said; `notVerified` where none was asked for."""
+
+    not_in_scope: int = 0
+    confirmed: int = 0
+    downgraded: int = 0
+    failed: int = 0
+    not_verified: int = 0
+
+
+class JudgeRecord(Whole, frozen=True, kw_only=True):
+    """The pin as requested and as it took effect, and who answered; null is not recorded."""
+
+    backend: str
+    requested: dict[str, Any]
+    effective: dict[str, Any] | None = None
+    returned_model: str | None = None
+
+
+class UsageTotals(Whole, frozen=True, kw_only=True):
+    """What this execution used; masked whole. `calls` are backend requests, never replays."""
+
+    calls: int = 0
+    cache_hits: int = 0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_micro_usd: int | None = None
+
+
+class Gate(Whole, frozen=True, kw_only=True):
+    """Why the run verdict is what it is, all gaps in one pass."""
+
+    policy: str
+    eligibility: str
+    gaps: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
+    waivers: tuple[dict[str, Any], ...] = ()
+    baseline: str | None = None
+
+
+class Scorecard(Whole, frozen=True, kw_only=True):
+    """The result of a run."""
+
+    schema_version: str
+    run_verdict: GateState
+    subject: str
+    suite: str
+    components: tuple[ComponentResult, ...]
+    criteria: tuple[CriterionRow, ...]
+    cells: Cells
+    traces: TraceCounts
+    grounded: Ratio
+    blocked: Blocked
+    verification: Verification
+    judge: JudgeRecord
+    verifier: JudgeRecord
+    load: Load
+    gate: Gate
+    validation: dict[str, Any]
+    digests: dict[str, str]
+    usage: UsageTotals
+    recommendations: tuple[str, ...] = ()

@@ -1,0 +1,233 @@
+"""What plugins hand out: one small frozen type per hook, each with a name and a version.
+
+The same types carry the built-ins. `helix.testing` holds the conformance suites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+
+from helix.model.config import JudgeConfig
+from helix.model.manifest import LoadFailure, ManifestEntry
+from helix.model.request import Reply, Request
+from helix.model.trace import Trace
+from helix.model.verdict import Cause, CellState, Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a check says of one trace: state, detail in words, the places that decided it.
+
+    `cause` is needed for uncertain and forbidden otherwise; na needs `detail` as its reason.
+    """
+
+    state: CellState
+    detail: str
+    refs: tuple[Ref, ...] = ()
+    cause: Cause | None = None
+
+    def __post_init__(self) -> None:
+        if self.state not in ("pass", "fail", "uncertain", "na"):
+            raise ValueError(
+                f"Decision.state must be pass, fail, uncertain or na (got {self.state!r})"
+            )
+        if (self.cause is None) == (self.state == "uncertain"):
+            raise ValueError(
+                f"Decision.cause must be given for uncertain and only then (state {self.state!r}, "
+                f"cause {self.cause!r})"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class CheckContext:
+    """What a check may know besides the trace: the declared tools, and all tools of the batch.
+
+    `complete_channels` are the field paths that the subject's config declares complete.
+    """
+
+    inventory: frozenset[str] = frozenset()
+    seen: frozenset[str] = frozenset()
+    complete_channels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A primitive or custom check: parameters as a pydantic model, and a pure function."""
+
+    name: str
+    version: str
+    params: type[BaseModel]
+    decide: Callable[[Trace, Any, CheckContext], Decision]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record of a source file: decoded value, its bytes, its place; `line` is 0 for a file.
+
+    `strict` is False where the text held numbers that JSON does not have.
+    """
+
+    value: Any
+    data: bytes
+    file: str
+    line: int
+    strict: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Why a format recognises a file, and whether a top-level list holds one trace or many."""
+
+    reason: str
+    list_is_one_trace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A trace format: `detect` sees the first decoded value, `read` turns records into traces.
+
+    `detect(value)` gets the whole first record (a line of JSON Lines, or a document); for a
+    document that is a list it gets that list. `read` gets one record; where `whole_file` is set,
+    it gets every record of the file at once, because one trace spans them.
+    """
+
+    name: str
+    version: str
+    detect: Callable[[Any], Match | None]
+    read: Callable[[Sequence[Record]], Iterable[Trace | LoadFailure]]
+    whole_file: bool = False
+
+
+class Backend(Protocol):
+    """Who answers requests: an async context manager with one method.
+
+    `ask` may raise `helix.model.request.Unavailable` or `Pending`; nothing else is expected.
+    """
+
+    async def __aenter__(self) -> Backend: ...
+
+    async def __aexit__(self, *exc: object) -> None: ...
+
+    async def ask(self, request: Request) -> Reply: ...
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSettings:
+    """What a backend is opened with: its config section, and the folders it may use."""
+
+    config: JudgeConfig
+    state_dir: str
+    run_dir: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A judge backend. `protocol` is part of the cache key: raise it when answers may change.
+
+    `cacheable` is False for backends whose replies are already recorded. `asks` is False for the
+    backend that never answers, so that no packet is made for it.
+    """
+
+    name: str
+    version: str
+    protocol: int
+    open: Callable[[JudgeSettings], Backend]
+    cacheable: bool = True
+    asks: bool = True
+    needs_model: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Sampler:
+    """A sampling strategy: which ordinals of the manifest are taken; n is None for no bound."""
+
+    name: str
+    version: str
+    choose: Callable[[Sequence[ManifestEntry], int | None, int], Iterable[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Renderer:
+    """A projection of a run report to bytes; `filename` is its place in the run directory.
+
+    `filename` is None for a renderer that writes to standard output.
+    """
+
+    name: str
+    version: str
+    filename: str | None
+    render: Callable[[Any], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Executor:
+    """Who carries jobs out; `run` has the signature of `helix.engine.drive.drive`."""
+
+    name: str
+    version: str
+    run: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyCache:
+    """A store of replies: opened with the state folder, it offers get and put by key."""
+
+    name: str
+    version: str
+    open: Callable[[str], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSource:
+    """A reader of human labels."""
+
+    name: str
+    version: str
+    read: Callable[[str], Iterator[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectRunner:
+    """A way to run the subject anew, for the improve loop (METHOD 77)."""
+
+    name: str
+    version: str
+    run: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class DeterminismDimension:
+    """One dimension of the determinism scorecard (METHOD 70)."""
+
+    name: str
+    version: str
+    artifact: str
+    measure: Callable[[Any], Any]
+    target: str = "0 differences"
+
+
+Item = (
+    Check
+    | Format
+    | Judge
+    | Sampler
+    | Renderer
+    | Executor
+    | ReplyCache
+    | LabelSource
+    | SubjectRunner
+    | DeterminismDimension
+)
+
+
+@dataclass(slots=True)
+class Registered:
+    """An item and the plugin that registered it."""
+
+    item: Any
+    plugin: str
+    tags: tuple[str, ...] = field(default=())
