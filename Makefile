@@ -65,10 +65,12 @@ $(BIN)/python:
 	exit 1
 
 $(RUN): requirements.lock pyproject.toml | $(BIN)/python
+	@echo "Installing requirements.lock" >&2
 	@$(PIP) --require-hashes -r requirements.lock
 	@$(PIP) --no-deps --editable .
 	@touch $@
 
 $(DEV): requirements-dev.lock $(RUN)
+	@echo "Installing requirements-dev.lock" >&2
 	@$(PIP) --require-hashes -r requirements-dev.lock
 	@touch $@
