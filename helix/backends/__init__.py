@@ -1,0 +1,1 @@
+"""Who answers requests: each module is one judge backend, opened from its settings."""

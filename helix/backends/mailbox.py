@@ -1,0 +1,204 @@
+"""Replies that are read by key: `replay` finds them in recordings (METHOD 44).
+
+A recording file is JSON Lines in `judge.dir`: first a header that says how the replies were made,
+then one recording a line. Recordings are found by the unit (role, axis, trace and criteria
+digests, replicate, attempt), so that they survive a better prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+
+from helix.errors import ArtifactError, ConfigError
+from helix.files import atomic_write
+from helix.model.canonical import canonical_bytes
+from helix.model.jsontext import decode
+from helix.model.request import Pin, Reply, Request, Unavailable, Unit, Usage
+from helix.model.verdict import Shape
+from helix.registry import JudgeSettings
+
+RECORDING_SCHEMA_VERSION = "1.0"
+_NO_PIN = Pin(backend="", model="", identity="")
+S = TypeVar("S", "RecordingHeader", "Recording")
+
+
+class RecordingHeader(Shape, frozen=True, kw_only=True):
+    """The first line of a recording file: what the replies are of, who made them, how, when."""
+
+    schema_version: str = msgspec.field(default_factory=lambda: RECORDING_SCHEMA_VERSION)
+    recordings: str
+    made_by: str
+    made_how: str
+    date: str | None = None
+
+
+class Recording(Shape, frozen=True, kw_only=True):
+    """One reply, the unit it answers, and the model that gave it; `key` is the unit's digest."""
+
+    schema_version: str = msgspec.field(default_factory=lambda: RECORDING_SCHEMA_VERSION)
+    key: str
+    unit: Unit
+    model: str | None
+    text: str
+    finish_reason: str | None = None
+    reasoning: str | None = None
+    usage: Usage | None = None
+    effective: dict[str, Any] | None = None
+    made_by: str | None = None
+    made_how: str | None = None
+
+
+class Mailbox:
+    """The backend that looks replies up; `on_miss` raises Unavailable, or Pending in dispatch."""
+
+    def __init__(
+        self, find: Callable[[Request], Reply | None], on_miss: Callable[[Request], NoReturn]
+    ) -> None:
+        self._find, self._on_miss = find, on_miss
+
+    async def __aenter__(self) -> Mailbox:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        return None
+
+    async def ask(self, request: Request) -> Reply:
+        """Return the reply that lies here for the request."""
+        reply = self._find(request)
+        return self._on_miss(request) if reply is None else reply
+
+
+class Recordings:
+    """The recorded replies of a folder, by recording key; texts stay on disk until asked for.
+
+    Raises ArtifactError for a line that is no recording, and for one key with two replies.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._headers: dict[Path, RecordingHeader] = {}
+        self._places: dict[str, tuple[Path, int, int]] = {}
+        for file in sorted(folder.glob("*.jsonl")):
+            self._index(file)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def find(self, request: Request) -> Reply | None:
+        """Return the recorded reply of the request's unit, or None."""
+        place = self._places.get(request.recording_key)
+        if place is None:
+            return None
+        found = self._read(place)
+        return Reply(
+            text=found.text,
+            finish_reason=found.finish_reason,
+            returned_model=found.model,
+            reasoning=found.reasoning,
+            usage=found.usage or Usage(),
+            effective=found.effective,
+            made_by=found.made_by or self._headers[place[0]].made_by,
+            source="recorded",
+        )
+
+    def missing(self, request: Request) -> NoReturn:
+        """Say which recording is missing, and where it was looked for."""
+        unit = request.unit
+        raise Unavailable(
+            f"no recorded reply {request.recording_key} in {self.folder} ({unit.role} of trace "
+            f"'{unit.trace_id}', replicate {unit.replicate}, attempt {unit.attempt})"
+        )
+
+    def _index(self, file: Path) -> None:
+        start = 0
+        with open(file, "rb") as lines:
+            for number, line in enumerate(lines, 1):
+                if number == 1:
+                    self._headers[file] = _decoded(line, RecordingHeader, file, number)
+                elif line.strip():
+                    self._place(_decoded(line, Recording, file, number), file, number, start)
+                start += len(line)
+        if file not in self._headers:
+            raise ArtifactError(f"{file} is empty; its first line must say how it was made")
+
+    def _place(self, found: Recording, file: Path, number: int, start: int) -> None:
+        key = _key(found.unit)
+        if found.key != key:
+            raise ArtifactError(
+                f"{file}, line {number}: key must be {key}, the digest of its unit "
+                f"(got {found.key}); record the reply anew"
+            )
+        first = self._places.setdefault(key, (file, number, start))
+        if first[1:] != (number, start) and self._read(first).text != found.text:
+            raise ArtifactError(
+                f"{file}, line {number}: key {key} has another reply in {first[0]}, "
+                f"line {first[1]}; keep one of them"
+            )
+
+    def _read(self, place: tuple[Path, int, int]) -> Recording:
+        file, number, start = place
+        with open(file, "rb") as lines:
+            lines.seek(start)
+            return _decoded(lines.readline(), Recording, file, number)
+
+
+def open_replay(settings: JudgeSettings) -> Mailbox:
+    """Open the recordings of `judge.dir`; a reply that is not there is unavailable."""
+    if not settings.config.dir:
+        raise ConfigError("judge.dir must name the folder of the recordings (got nothing)")
+    folder = Path(settings.config.dir)
+    if not folder.is_dir():
+        raise ConfigError(f"judge.dir must be a folder (got {folder})")
+    recordings = Recordings(folder)
+    if not recordings:
+        raise ConfigError(f"judge.dir must hold recordings in *.jsonl files (none in {folder})")
+    return Mailbox(recordings.find, recordings.missing)
+
+
+def recording(
+    request: Request, reply: Reply, *, made_by: str | None = None, made_how: str | None = None
+) -> Recording:
+    """Return the recording of a reply; its model is the returned one, else the pinned one."""
+    return Recording(
+        key=request.recording_key,
+        unit=request.unit,
+        model=reply.returned_model or request.pin.model,
+        text=reply.text,
+        finish_reason=reply.finish_reason,
+        reasoning=reply.reasoning,
+        usage=None if reply.usage == Usage() else reply.usage,
+        effective=reply.effective,
+        made_by=made_by or reply.made_by,
+        made_how=made_how,
+    )
+
+
+def write_recordings(
+    path: str | Path, header: RecordingHeader, recordings: Iterable[Recording]
+) -> None:
+    """Write a recording file whole, in the order of units, so that a rewrite changes nothing."""
+    ordered = sorted(recordings, key=lambda r: canonical_bytes(msgspec.to_builtins(r.unit)))
+    lines = (canonical_bytes(msgspec.to_builtins(one)) + b"\n" for one in (header, *ordered))
+    atomic_write(path, b"".join(lines))
+
+
+def _key(unit: Unit) -> str:
+    return Request(unit=unit, pin=_NO_PIN, messages=(), nonce="").recording_key
+
+
+def _decoded(line: bytes, kind: type[S], file: Path, number: int) -> S:
+    what = "header" if kind is RecordingHeader else "recording"
+    try:
+        found = msgspec.convert(decode(line)[0], kind)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise ArtifactError(f"{file}, line {number}: no {what} of replies: {error}") from None
+    if found.schema_version.partition(".")[0] != RECORDING_SCHEMA_VERSION.partition(".")[0]:
+        raise ArtifactError(
+            f"{file}, line {number}: schemaVersion must be {RECORDING_SCHEMA_VERSION} "
+            f"(got {found.schema_version})"
+        )
+    return found

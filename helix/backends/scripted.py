@@ -1,0 +1,117 @@
+"""A judge that is a function of the request: deterministic, offline, for tests and benchmarks."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from helix.backends.threads import in_thread
+from helix.errors import ConfigError
+from helix.model.request import Reply, Request, Unavailable
+from helix.registry import JudgeSettings
+
+DEFAULT_FUNCTION = "judge"
+Script = Callable[[Request], Any]
+
+
+class Scripted:
+    """The backend that calls a function: plain ones in threads, coroutine functions in the loop.
+
+    The function returns a Reply, the reply's text, or a dict that becomes the text; it may raise
+    Unavailable or Pending. A reply that names no model is by the pinned one.
+    """
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+
+    async def __aenter__(self) -> Scripted:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        return None
+
+    async def ask(self, request: Request) -> Reply:
+        """Return what the function says."""
+        if self._script is abstain:
+            said = abstain(request)
+        elif inspect.iscoroutinefunction(self._script):
+            said = await self._script(request)
+        else:
+            said = await in_thread(self._script, request)
+        return _reply(said, request)
+
+
+def open_scripted(settings: JudgeSettings) -> Scripted:
+    """Open the function that `judge.script` names as `path.py` or `path.py:function`.
+
+    The script is code of the project, like `checks.modules`. Without one, every row abstains.
+    """
+    script = settings.config.script
+    return Scripted(abstain if script is None else _load(script))
+
+
+def abstain(request: Request) -> dict[str, Any]:
+    """Return a well-formed reply in which the judge decides nothing and says why."""
+    if request.unit.role != "judge":
+        raise Unavailable(
+            f"the script that abstains is no {request.unit.role}; name one by verifier.script"
+        )
+    said = "The script that abstains has not read the trace."
+    return {
+        "nonce": request.nonce,
+        "understanding": {"rephrase": said, "given": [], "inferred": []},
+        "expectedTrajectory": [{"expected": said}],
+        "judgeSteps": [{"kind": "gather", "text": said}],
+        "verdicts": [
+            {
+                "criterionId": criterion,
+                "critique": said,
+                "blockedBy": {"kind": "factual-intent", "text": "a judge that reads the trace"},
+                "result": "uncertain",
+            }
+            for criterion in request.unit.criteria
+        ],
+        "notApplicable": [],
+        "candidates": [],
+        "fidelity": {"complete": True},
+    }
+
+
+def _reply(said: Any, request: Request) -> Reply:
+    if isinstance(said, dict):
+        said = json.dumps(said, ensure_ascii=False)
+    if isinstance(said, str):
+        said = Reply(text=said, finish_reason="stop")
+    if not isinstance(said, Reply):
+        raise TypeError(f"the script must return Reply, str or dict (got {type(said).__name__})")
+    model = said.returned_model or request.pin.model
+    return msgspec.structs.replace(said, returned_model=model)
+
+
+def _load(script: str) -> Script:
+    file, colon, name = script.rpartition(":")
+    if not colon or not name.isidentifier():
+        file, name = script, DEFAULT_FUNCTION
+    path = Path(file)
+    if not path.is_file():
+        raise ConfigError(f"judge.script must be path.py or path.py:function (no file {file})")
+    spec = importlib.util.spec_from_file_location(f"helix_script_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ConfigError(f"judge.script must be a Python file (got {file})")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ConfigError(
+            f"judge.script {file} could not be loaded: {type(error).__name__}: {error}"
+        ) from error
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise ConfigError(f"judge.script: {file} must define a function {name}(request)")
+    return function  # type: ignore[no-any-return]

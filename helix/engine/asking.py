@@ -1,0 +1,206 @@
+"""How a request is answered: by the cache, by the same request in flight, or by the backend."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from helix.engine.limits import Limits, wait_before
+from helix.errors import BackendError, HelixError, PinError
+from helix.model.request import NoReply, Pending, Reply, ReplySource, Request, Unavailable
+from helix.registry import Backend, Judge
+
+A = TypeVar("A", Reply | NoReply, Reply | NoReply | Unavailable)
+_STOPPED = NoReply("unavailable", "the run was stopped before this was asked")
+_TOLD = 500
+
+
+class ReplyStore(Protocol):
+    """A cache of replies by key, as `helix.engine.cache.DiskReplyCache` is one."""
+
+    def get(self, key: str) -> Reply | None: ...
+
+    def put(self, key: str, reply: Reply, *, instead_of: Reply | None = None) -> Reply: ...
+
+
+@dataclass(slots=True)
+class _Flight:
+    """One request on its way, and how many wait for it."""
+
+    task: asyncio.Task[Reply | NoReply]
+    waiting: int = 0
+
+
+class Asker:
+    """Answers the requests of one role; an async context manager that opens its backend.
+
+    A reply is kept before it is used, and identical requests in flight are asked once. Retries
+    happen only where the backend says that asking again may help, and after a missed deadline.
+    `usable` (for `cache.refresh=unusable`) says whether a kept reply may stand; one that may not
+    is asked again, once a run. Backends that are not cacheable replay: no cache, no budget.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        backend: Backend,
+        limits: Limits,
+        *,
+        store: ReplyStore | None = None,
+        usable: Callable[[Request, Reply], bool] | None = None,
+    ) -> None:
+        self._judge, self._backend, self._limits = judge, backend, limits
+        self._store = store if judge.cacheable else None
+        self._usable = usable
+        self._drawn: set[str] = set()
+        self._flights: dict[str, _Flight] = {}
+        self._stopped = asyncio.Event()
+
+    async def __aenter__(self) -> Asker:
+        try:
+            self._backend = await self._backend.__aenter__()
+        except HelixError:
+            raise
+        except Exception as error:
+            raise BackendError(
+                f"judge backend '{self._judge.name}' could not be opened: {_told(error)}"
+            ) from error
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.stop()
+        try:
+            if self._flights:
+                await asyncio.wait([flight.task for flight in self._flights.values()])
+        finally:
+            await self._backend.__aexit__(kind, error, at)
+
+    def stop(self) -> None:
+        """Start no further attempt; those in flight end, and their replies are kept."""
+        self._stopped.set()
+
+    async def ask(self, request: Request) -> Reply | NoReply:
+        """Return the reply, or why there is none in this run.
+
+        Raises Pending where a task now waits for its answer, and CacheError, PinError or
+        BackendError where no further request can be served.
+        """
+        if not self._judge.cacheable:
+            return await self._attempts(request, request.recording_key, None)
+        key = request.cache_key(self._judge.protocol)
+        flight = self._flights.get(key)
+        if flight is not None:
+            self._limits.meter.shared += 1
+            return _from(await self._landed(flight), "shared")
+        kept = self._store.get(key) if self._store else None
+        if kept is not None and self._stands(key, request, kept):
+            self._limits.meter.cache_hits += 1
+            return kept
+        return await self._landed(self._launch(key, request, kept))
+
+    def _stands(self, key: str, request: Request, kept: Reply) -> bool:
+        if self._usable is None or key in self._drawn or self._usable(request, kept):
+            return True
+        self._drawn.add(key)
+        return False
+
+    def _launch(self, key: str, request: Request, stale: Reply | None) -> _Flight:
+        async def fly() -> Reply | NoReply:
+            answer = await self._attempts(request, key, flight)
+            if self._store is not None and isinstance(answer, Reply):
+                return self._store.put(key, answer, instead_of=stale)
+            return answer
+
+        def landed(task: asyncio.Task[Reply | NoReply]) -> None:
+            del self._flights[key]
+            if not task.cancelled():
+                task.exception()  # Seen here, since all who waited may be gone.
+
+        flight = self._flights[key] = _Flight(asyncio.create_task(fly()))
+        flight.task.add_done_callback(landed)
+        return flight
+
+    async def _landed(self, flight: _Flight) -> Reply | NoReply:
+        flight.waiting += 1
+        try:
+            return await asyncio.shield(flight.task)
+        finally:
+            flight.waiting -= 1
+
+    async def _attempts(
+        self, request: Request, key: str, flight: _Flight | None
+    ) -> Reply | NoReply:
+        attempt = 0
+        while not self._stopped.is_set():
+            answer = await self._attempt(request)
+            if isinstance(answer, Reply | NoReply):
+                return answer
+            attempt += 1
+            unwanted = flight is not None and not flight.waiting
+            if not answer.retry or attempt > self._limits.config.retries or unwanted:
+                tried = f" (tried {attempt} times)" if attempt > 1 else ""
+                return NoReply(answer.cause, answer.text + tried)
+            await self._pause(wait_before(attempt, key, answer.retry_after))
+        return _STOPPED
+
+    async def _attempt(self, request: Request) -> Reply | NoReply | Unavailable:
+        if not self._judge.cacheable:
+            answer = await self._call(request)
+            self._limits.meter.recorded += isinstance(answer, Reply)
+            return _from(answer, "recorded")
+        meter = self._limits.meter
+        async with self._limits.throttle:
+            if self._stopped.is_set():
+                return _STOPPED
+            spent = self._limits.budget.reserve()
+            if spent:
+                return NoReply("budget", spent)
+            meter.calls += 1
+            answer = await self._call(request)
+        if isinstance(answer, Reply):
+            meter.spend(answer)
+        return answer
+
+    async def _call(self, request: Request) -> Reply | NoReply | Unavailable:
+        deadline = self._limits.config.deadline_s
+        try:
+            async with asyncio.timeout(deadline) as limit:
+                reply: object = await self._backend.ask(request)
+        except Unavailable as error:
+            return error
+        except (Pending, BackendError, PinError):
+            raise
+        except Exception as error:
+            if isinstance(error, TimeoutError) and limit.expired():
+                text = f"no answer within limits.deadline_s={deadline:g}"
+                return Unavailable(text, "timeout", retry=True)
+            return NoReply("judge-error", _told(error))
+        if not isinstance(reply, Reply):
+            text = f"backend '{self._judge.name}' must return Reply (got {type(reply).__name__})"
+            return NoReply("judge-error", text)
+        return reply
+
+    async def _pause(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._stopped.wait()
+        except TimeoutError:
+            return
+
+
+def _from(answer: A, source: ReplySource) -> A:
+    return msgspec.structs.replace(answer, source=source) if isinstance(answer, Reply) else answer
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:_TOLD]

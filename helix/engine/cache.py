@@ -1,0 +1,186 @@
+"""The reply cache: every complete reply that was paid for, as JSON text, first answer stands.
+
+Only text is stored and only text is read: a row in any other form, a pickle among them, is an
+error and is never decoded (CVE-2025-69872). Values live in the database, not in files beside it,
+so that a reply is kept by one commit. Nothing is ever evicted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import diskcache
+import msgspec
+
+from helix.errors import CacheError
+from helix.model.request import Reply
+
+FOLDER = "cache"
+LOCK_WAIT_S = 60.0
+_PROBE = "0" * 64
+
+
+class _TextDisk(diskcache.Disk):  # type: ignore[misc]
+    """Keys and values are text in the database; anything else is refused, never unpickled."""
+
+    def put(self, key: Any) -> tuple[str, bool]:
+        return _text(key), True
+
+    def get(self, key: Any, raw: Any) -> str:
+        if not raw:
+            raise CacheError("a key of the reply cache is not text; it was not read")
+        return _text(key)
+
+    def store(self, value: Any, read: Any, key: Any = None) -> tuple[int, int, None, str]:
+        text = _text(value)
+        return len(text), diskcache.core.MODE_RAW, None, text
+
+    def fetch(self, mode: Any, filename: Any, value: Any, read: Any) -> str:
+        if mode != diskcache.core.MODE_RAW or filename is not None:
+            raise CacheError("an entry of the reply cache is not text; it was not read")
+        return _text(value)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStats:
+    """How many replies are kept, and the bytes of the database on disk."""
+
+    replies: int
+    bytes: int
+
+
+class DiskReplyCache:
+    """Replies by key in one SQLite database; processes may share it.
+
+    Raises CacheError, with the folder and what to do, wherever the database fails.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(os.path.abspath(folder))
+        text = str(self.folder)
+        if os.path.expandvars(os.path.expanduser(text)) != text:
+            raise CacheError(
+                f"the reply cache cannot be in {text}: its path holds a variable; "
+                "set paths.state to a folder without $ in its name"
+            )
+        with self._told():
+            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            self._cache = diskcache.Cache(
+                text,
+                timeout=LOCK_WAIT_S,
+                disk=_TextDisk,
+                eviction_policy="none",
+                cull_limit=0,
+                statistics=0,
+                tag_index=0,
+            )
+            self._probe()
+
+    def get(self, key: str) -> Reply | None:
+        """Return the kept reply, marked as from the cache, or None."""
+        with self._told():
+            text = self._cache.get(key)
+        return None if text is None else self._decoded(key, text)
+
+    def put(self, key: str, reply: Reply, *, instead_of: Reply | None = None) -> Reply:
+        """Keep a reply and return the one that stands: another's, if it was there first.
+
+        `instead_of` is the kept reply that this one replaces, if it still stands.
+        """
+        text = _encoded(reply)
+        with self._told():
+            if instead_of is None:
+                if self._cache.add(key, text):
+                    return reply
+                standing = self._cache.get(key)
+            else:
+                with self._cache.transact():
+                    standing = self._cache.get(key)
+                    if standing is None or standing == _encoded(instead_of):
+                        self._cache.set(key, text)
+                        return reply
+        return reply if standing is None else self._decoded(key, standing)
+
+    def stats(self) -> CacheStats:
+        """Return how much is kept."""
+        with self._told():
+            return CacheStats(replies=len(self._cache), bytes=self._cache.volume())
+
+    def close(self) -> None:
+        """Close the database; the cache cannot be used afterwards."""
+        self._cache.close()
+
+    def __enter__(self) -> DiskReplyCache:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _probe(self) -> None:
+        with self._cache.transact():
+            self._cache.set(_PROBE, "{}")
+            self._cache.delete(_PROBE)
+
+    def _decoded(self, key: str, text: str) -> Reply:
+        try:
+            reply = msgspec.convert(json.loads(text), Reply)
+        except (msgspec.ValidationError, ValueError, RecursionError) as error:
+            raise CacheError(
+                f"reply {key} in {self.folder} is damaged: {error}; "
+                f"to ask again, move the folder {self.folder} away"
+            ) from None
+        return msgspec.structs.replace(reply, source="cache")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except CacheError as error:
+            raise CacheError(
+                f"{error}: {self.folder} is not Helix's own; move it away and run again"
+            ) from None
+        except sqlite3.DatabaseError as error:
+            raise CacheError(
+                f"the reply cache in {self.folder} cannot be used: {error}; if it is damaged, "
+                "move the folder away (kept replies are asked again) or set paths.state"
+            ) from error
+        except diskcache.Timeout as error:
+            raise CacheError(
+                f"the reply cache in {self.folder} cannot be written: it is locked by another "
+                "process, read-only, or its disk is full; set paths.state to another folder"
+            ) from error
+        except OSError as error:
+            raise CacheError(
+                f"the reply cache in {self.folder} cannot be opened: {error.strerror or error}; "
+                "set paths.state to a folder that can be written"
+            ) from error
+
+
+def open_cache(state_dir: str) -> DiskReplyCache:
+    """Return the reply cache of a state folder, made on first use with mode 0700."""
+    return DiskReplyCache(Path(state_dir) / FOLDER)
+
+
+def _encoded(reply: Reply) -> str:
+    kept = msgspec.structs.replace(reply, source="live")
+    # ASCII, so that a lone surrogate in a reply is kept as its escape.
+    return json.dumps(msgspec.to_builtins(kept), ensure_ascii=True, sort_keys=True)
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise CacheError(f"the reply cache holds text only (got {type(value).__name__})")
+    return value

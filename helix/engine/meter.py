@@ -1,0 +1,62 @@
+"""What an execution used, counted as it happens; not recorded is not 0 (METHOD 86)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from helix.model.request import Reply
+from helix.model.scorecard import UsageTotals
+
+
+@dataclass(slots=True)
+class Tally:
+    """The sum of one quantity over the replies that recorded it."""
+
+    total: int = 0
+    recorded: int = 0
+    unrecorded: int = 0
+
+    def add(self, amount: int | None) -> None:
+        """Take in one reply's amount; None is one that recorded none."""
+        if amount is None:
+            self.unrecorded += 1
+        else:
+            self.total, self.recorded = self.total + amount, self.recorded + 1
+
+    @property
+    def value(self) -> int | None:
+        """The sum of what was recorded, or None where nothing was."""
+        return self.total if self.recorded else None
+
+
+@dataclass(slots=True)
+class Meter:
+    """Backend requests that were sent, replies that the cache gave, tokens and money.
+
+    `calls` counts attempts, failed ones too. Tokens and money are those of live replies; a reply
+    that recorded none is in `unrecorded` of its tally.
+    """
+
+    calls: int = 0
+    cache_hits: int = 0
+    shared: int = 0
+    recorded: int = 0
+    prompt_tokens: Tally = field(default_factory=Tally)
+    completion_tokens: Tally = field(default_factory=Tally)
+    cost_micro_usd: Tally = field(default_factory=Tally)
+
+    def spend(self, reply: Reply) -> None:
+        """Count the usage of one live reply."""
+        self.prompt_tokens.add(reply.usage.prompt_tokens)
+        self.completion_tokens.add(reply.usage.completion_tokens)
+        self.cost_micro_usd.add(reply.usage.cost_micro_usd)
+
+    def totals(self) -> UsageTotals:
+        """Return what the scorecard says of it."""
+        return UsageTotals(
+            calls=self.calls,
+            cache_hits=self.cache_hits,
+            prompt_tokens=self.prompt_tokens.value,
+            completion_tokens=self.completion_tokens.value,
+            cost_micro_usd=self.cost_micro_usd.value,
+        )

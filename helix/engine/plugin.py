@@ -1,0 +1,32 @@
+"""The built-in cache and executor, each imported when it is first opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from helix.registry import Executor, ReplyCache, hookimpl
+
+
+@hookimpl
+def helix_register_caches(register: Callable[[ReplyCache], None]) -> None:
+    """Register the cache on disk."""
+    register(ReplyCache("disk", "1", _open_disk))
+
+
+@hookimpl
+def helix_register_executors(register: Callable[[Executor], None]) -> None:
+    """Register the executor of one machine."""
+    register(Executor("local", "1", _drive))
+
+
+def _open_disk(state_dir: str) -> Any:
+    from helix.engine.cache import open_cache
+
+    return open_cache(state_dir)
+
+
+async def _drive(*args: Any, **named: Any) -> None:
+    from helix.engine.drive import drive
+
+    await drive(*args, **named)

@@ -1,0 +1,65 @@
+"""Writing files: atomically, under a root, with names that no id can choose (METHOD 83)."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from helix.errors import UsageError
+
+_SLUG_CHARACTERS = 48
+_DIGEST_CHARACTERS = 16
+
+
+@contextlib.contextmanager
+def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Give a binary file that takes the place of `path` when the block ends without an error.
+
+    The folder must exist. A reader sees the old file or the new one, never a part of it.
+    """
+    target = Path(path)
+    part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
+    try:
+        with open(part, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a whole file at once; its folder must exist."""
+    with atomic_writer(path) as file:
+        file.write(data)
+
+
+def under(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> Path:
+    """Return the path of `name` below `root`, links resolved; UsageError if it lies outside."""
+    top = Path(root).resolve()
+    text = os.fspath(name)
+    inside = top
+    if "\0" not in text:
+        inside = (top / text).resolve()
+        if inside != top and inside.is_relative_to(top):
+            return inside
+    raise UsageError(f"path must be below {top} (got {text!r}, which is {str(inside)!r})")
+
+
+def file_name(identifier: str) -> str:
+    """Return a safe file name for any id: what is plain of it, and a digest of the whole.
+
+    Equal ids have equal names; different ids have different ones, also where case is ignored.
+    """
+    data = identifier.encode("utf-8", "backslashreplace")
+    plain = re.sub(r"[^A-Za-z0-9]+", "-", identifier)[:_SLUG_CHARACTERS].strip("-").lower()
+    digest = hashlib.sha256(data).hexdigest()[:_DIGEST_CHARACTERS]
+    return f"{plain}-{digest}" if plain else digest
