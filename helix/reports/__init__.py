@@ -1,0 +1,1 @@
+"""Reports: one composer, and renderers that project what it composed (METHOD 85, 86)."""

@@ -1,0 +1,58 @@
+"""The run report as one offline page: no request, no script but its own, readable without any."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+from helix.reports import summary, words
+from helix.reports.run import RunReport
+from helix.reports.visible import one_line, visible
+
+TEMPLATES = files("helix.reports") / "templates"
+
+
+def render_html(report: RunReport) -> bytes:
+    """Return the page as UTF-8; text of traces is escaped, and acting characters spelled out."""
+    page = _environment().get_template("report.html.j2")
+    text = page.render(
+        report=report,
+        card=report.scorecard,
+        meta=report.meta,
+        style_hash=_hash("report.css"),
+        script_hash=_hash("report.js"),
+    )
+    return text.encode("utf-8")
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    environment = Environment(
+        autoescape=True,
+        loader=FunctionLoader(_asset),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"shown": _shown, "line": one_line}
+    environment.globals |= {"words": words, "summary": summary, "enumerate": enumerate}
+    return environment
+
+
+def _shown(value: Any) -> str:
+    return words.NOT_RECORDED if value is None else visible(str(value))
+
+
+def _asset(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _hash(name: str) -> str:
+    digest = hashlib.sha256(_asset(name).encode("utf-8")).digest()
+    return "sha256-" + base64.b64encode(digest).decode()

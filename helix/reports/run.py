@@ -1,0 +1,234 @@
+"""The composer of the run report: one frozen value that every renderer projects (METHOD 85).
+
+`compose` reads the verdict lines once, and asks for the traces that the page shows in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from helix.model.criterion import Criterion
+from helix.model.scorecard import CriterionRow, Scorecard
+from helix.model.trace import Trace
+from helix.model.verdict import Cause, CellState, MatrixVerdictFile, NotApplicable, Ref, Verdict
+from helix.reports.trajectory import Place, StepView, lay_out
+from helix.reports.words import WORST_FIRST, Standing, next_action
+
+MAX_STEPS = 2000
+"""How many steps the page shows in full; beyond it, failing and undecided trajectories first."""
+
+Traces = Iterable[Trace] | Callable[[frozenset[str]], Iterable[Trace]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunMeta:
+    """How this execution went; None is not recorded (METHOD 86).
+
+    `rerun` is the command that runs just the failures again; `report_path` is where the page is.
+    """
+
+    run_dir: str | None = None
+    report_path: str | None = None
+    rerun: str | None = None
+    duration_s: float | None = None
+    started_at: str | None = None
+    helix_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RowView:
+    """A criterion: what it says (None where the suite was not at hand) and how it folded."""
+
+    index: int
+    row: CriterionRow
+    criterion: Criterion | None
+
+    @property
+    def id(self) -> str:
+        """The criterion's id."""
+        return self.row.criterion_id
+
+
+@dataclass(frozen=True, slots=True)
+class CellView:
+    """One criterion on one trace: how it stands, in whose words, on what evidence."""
+
+    row: RowView
+    state: CellState
+    standing: Standing
+    cause: Cause | None
+    entry: Verdict | NotApplicable | None
+    refs: tuple[Ref, ...]
+
+    @property
+    def critique(self) -> str:
+        """What was said of the cell; empty when nothing was."""
+        return self.entry.critique if self.entry is not None else ""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The cell's verdict, if one was given."""
+        return self.entry if isinstance(self.entry, Verdict) else None
+
+    @property
+    def action(self) -> str | None:
+        """What would decide the cell, where it is undecided."""
+        if self.standing not in ("uncertain", "incomplete"):
+            return None
+        blocked = self.verdict.blocked_by if self.verdict else None
+        return next_action(self.cause, blocked.kind if blocked else None)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceView:
+    """One trace (one replicate of it): its cells in suite order; its steps, or why there are none.
+
+    `places` says where in the steps each ref stands.
+    """
+
+    index: int
+    line: MatrixVerdictFile
+    standing: Standing
+    cells: tuple[CellView, ...]
+    steps: tuple[StepView, ...] = ()
+    places: Mapping[Ref, Place] = field(default_factory=dict)
+    hidden: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The trace's own id."""
+        return self.line.trajectory_id
+
+    @property
+    def name(self) -> str:
+        """The trace's id, with the replicate where it is not the first."""
+        replicate = self.line.replicate
+        return f"{self.id} · repeat {replicate}" if replicate else self.id
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """Everything that is known of a run; renderers project it and add nothing."""
+
+    scorecard: Scorecard
+    lines: tuple[MatrixVerdictFile, ...]
+    rows: tuple[RowView, ...]
+    traces: tuple[TraceView, ...]
+    meta: RunMeta
+
+    @property
+    def shown(self) -> int:
+        """How many trajectories are shown with their steps."""
+        return sum(1 for trace in self.traces if trace.steps)
+
+    def cells(self, *standings: Standing) -> list[tuple[TraceView, CellView]]:
+        """Return the cells that stand so, worst criterion first, each with its trace."""
+        found = [(t, c) for t in self.traces for c in t.cells if c.standing in standings]
+        return sorted(found, key=lambda pair: (_weight(pair[1].row), pair[0].index))
+
+
+def compose(
+    scorecard: Scorecard,
+    lines: Iterable[MatrixVerdictFile],
+    traces: Traces = (),
+    *,
+    suite: Sequence[Criterion] = (),
+    meta: RunMeta = RunMeta(),
+) -> RunReport:
+    """Return the report of a run.
+
+    `traces` is an iterable, or a function that gets the ids to show and returns their traces in
+    any order; it is called at most once. Give `()` when no renderer shows steps. Traces that are
+    not among the lines are passed over.
+    """
+    lines = tuple(lines)
+    stated = {criterion.criterion_id: criterion for criterion in suite}
+    rows = tuple(
+        RowView(at, row, stated.get(row.criterion_id)) for at, row in enumerate(scorecard.criteria)
+    )
+    views = [_trace_view(at, line, rows) for at, line in enumerate(lines)]
+    return RunReport(scorecard, lines, rows, _with_steps(views, traces), meta)
+
+
+def _weight(row: RowView) -> tuple[int, bool, int]:
+    order = ("CRIT", "HIGH", "MED", "LOW")
+    severity = row.row.severity
+    return (order.index(severity) if severity in order else 4, not row.row.gating, row.index)
+
+
+def _trace_view(index: int, line: MatrixVerdictFile, rows: Sequence[RowView]) -> TraceView:
+    entries: dict[str, Verdict | NotApplicable] = {v.criterion_id: v for v in line.verdicts}
+    entries |= {n.criterion_id: n for n in line.not_applicable}
+    cells = tuple(_cell(row, line, entries.get(row.id)) for row in rows if row.id in line.dense_map)
+    found = {cell.standing for cell in cells}
+    standing: Standing = next((s for s in WORST_FIRST if s in found), "incomplete")
+    return TraceView(index, line, standing, cells)
+
+
+def _cell(row: RowView, line: MatrixVerdictFile, entry: Verdict | NotApplicable | None) -> CellView:
+    state = line.dense_map[row.id]
+    cause = line.not_adjudicated.get(row.id)
+    unjudged = state == "uncertain" and (cause is not None or entry is None)
+    if isinstance(entry, Verdict):
+        cause = cause or entry.cause
+    standing: Standing = "incomplete" if unjudged else state
+    return CellView(row, state, standing, cause, entry, _refs(entry))
+
+
+def _refs(entry: Verdict | NotApplicable | None) -> tuple[Ref, ...]:
+    """Return a cell's refs, those of its code half included, each once."""
+    if entry is None:
+        return ()
+    return tuple(dict.fromkeys((*entry.refs, *(entry.code.refs if entry.code else ()))))
+
+
+def _with_steps(views: list[TraceView], traces: Traces) -> tuple[TraceView, ...]:
+    """Return the views with steps laid out, as many as the page holds, the worst first."""
+    wanted = _wanted(views)
+    if callable(traces):
+        ids = frozenset(view.id for view in views if view.index in wanted)
+        traces = traces(ids) if ids else ()
+    by_id: dict[str, list[TraceView]] = {}
+    for view in views:
+        by_id.setdefault(view.id, []).append(view)
+    done = dict(enumerate(views))
+    for trace in traces:
+        for view in by_id.get(trace.id, ()):
+            if view.index in wanted:
+                done[view.index] = _laid_out(view, trace)
+    return tuple(view if view.steps else _explained(view, wanted) for view in done.values())
+
+
+def _wanted(views: Sequence[TraceView]) -> set[int]:
+    """Choose the trajectories to show: everything that fits, failing and undecided ones first."""
+    wanted: set[int] = set()
+    left = MAX_STEPS
+    for view in sorted(views, key=lambda v: (WORST_FIRST.index(v.standing), v.index)):
+        steps = len(view.line.agent_steps) + 1
+        if steps <= left:
+            wanted.add(view.index)
+            left -= steps
+    return wanted
+
+
+def _laid_out(view: TraceView, trace: Trace) -> TraceView:
+    judged = view.line.provenance.trace if view.line.provenance else None
+    if judged is not None and judged != trace.source.digest:
+        return replace(view, hidden="the trace has changed since it was evaluated")
+    walked = [step.ref for step in view.line.judge_steps if step.ref is not None]
+    refs = dict.fromkeys([*(r for c in view.cells for r in c.refs), *_bound(view), *walked])
+    steps, places = lay_out(trace, f"t{view.index}", list(refs))
+    return replace(view, steps=steps, places=places)
+
+
+def _bound(view: TraceView) -> list[Ref]:
+    verdicts = [cell.verdict for cell in view.cells if cell.verdict]
+    return [b.ref for v in verdicts for b in v.bindings if b.ref is not None]
+
+
+def _explained(view: TraceView, wanted: set[int]) -> TraceView:
+    if view.hidden:
+        return view
+    text = "its steps were not read" if view.index in wanted else "left out for the page's size"
+    return replace(view, hidden=text)

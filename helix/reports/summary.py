@@ -1,0 +1,107 @@
+"""What a run comes to, in sentences that every renderer shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from helix.model.scorecard import JudgeRecord, Scorecard
+from helix.reports.words import NOT_RECORDED, counted, money
+
+
+def gate_reason(card: Scorecard) -> str:
+    """Return in one sentence why the gate stands as it does."""
+    failing = card.gate.failing
+    if card.run_verdict == "fail":
+        if not failing:
+            return "a gating criterion fails"
+        return f"{counted(len(failing), 'gating criterion fails', 'gating criteria fail')}"
+    if card.run_verdict == "incomplete":
+        gaps = len(card.gate.gaps)
+        return f"nothing gating fails, but {counted(gaps, 'gap')} must be closed before it can pass"
+    gating = sum(1 for row in card.criteria if row.gating)
+    return f"{counted(gating, 'gating criterion holds', 'gating criteria hold')}"
+
+
+def examined(card: Scorecard) -> str:
+    """Return how much was looked at: traces, criteria, cells."""
+    traces = card.traces
+    of = f" of {traces.found:,} found" if traces.found != traces.evaluated else ""
+    return (
+        f"{counted(traces.evaluated, 'trace')} evaluated{of} against "
+        f"{counted(len(card.criteria), 'criterion', 'criteria')}"
+    )
+
+
+def judged(card: Scorecard) -> str:
+    """Return how many cells were adjudicated, of how many there are."""
+    cells = card.cells
+    return f"{cells.total - cells.not_adjudicated:,}/{cells.total:,} cells judged"
+
+
+def counts(card: Scorecard) -> list[tuple[str, int]]:
+    """Return the cells per state; `incomplete` are the uncertain ones nobody adjudicated."""
+    cells = card.cells
+    return [
+        ("fail", cells.fail),
+        ("incomplete", cells.not_adjudicated),
+        ("uncertain", max(cells.uncertain - cells.not_adjudicated, 0)),
+        ("pass", cells.pass_),
+        ("na", cells.na),
+    ]
+
+
+def judge_line(judge: JudgeRecord) -> str:
+    """Return who judged: backend, model as requested, model as returned where it differs."""
+    if judge.backend == "none":
+        return "none (code decides alone)"
+    model = judge.requested.get("model") or f"model {NOT_RECORDED}"
+    line = f"{judge.backend}, {model}"
+    if judge.returned_model and judge.returned_model != judge.requested.get("model"):
+        line += f" (answered by {judge.returned_model})"
+    return line
+
+
+def verifier_line(card: Scorecard) -> str:
+    """Return what the verifier did; without one, that nothing was verified."""
+    if card.verifier.backend == "none":
+        return "none, so verdicts are not verified"
+    seen = card.verification
+    return (
+        f"{judge_line(card.verifier)}: {seen.confirmed:,} confirmed, "
+        f"{seen.downgraded:,} downgraded, {seen.failed:,} failed"
+    )
+
+
+def validation_line(card: Scorecard) -> str:
+    """Return whether the judge was measured against people's labels under this pin."""
+    status = str(card.validation.get("status", "unvalidated"))
+    return "unvalidated for this pin" if status == "unvalidated" else status
+
+
+def cost(card: Scorecard) -> str:
+    """Return what was spent: calls that were made, and their cost where it was recorded."""
+    usage = card.usage
+    if usage.calls == 0 and usage.cost_micro_usd is None:
+        return "no judge calls"
+    return f"{counted(usage.calls, 'judge call')}, cost {money(usage.cost_micro_usd)}"
+
+
+def parameters(values: dict[str, Any] | None) -> str:
+    """Return a pin's parameters in one line, sorted; None is not recorded."""
+    if values is None:
+        return NOT_RECORDED
+    shown = {key: value for key, value in sorted(values.items()) if value not in ({}, [])}
+    return ", ".join(f"{key} {_told(value)}" for key, value in shown.items()) or "none"
+
+
+def listed(names: Iterable[str], limit: int, more: str = "see report") -> str:
+    """Return names joined, the rest counted: `a, b and 37 more; see report`."""
+    names = list(names)
+    if len(names) <= limit:
+        return ", ".join(names)
+    return f"{', '.join(names[:limit])} and {len(names) - limit:,} more; {more}"
+
+
+def _told(value: Any) -> str:
+    return "not set" if value is None else str(value)

@@ -1,0 +1,236 @@
+"""The run report on a terminal: failures first, passes folded, the gate last.
+
+Everything from traces is made visible first, so that nothing in it can act on the terminal.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from itertools import groupby
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from helix.model.verdict import Ref
+from helix.reports import summary
+from helix.reports.run import CellView, RowView, RunReport, TraceView
+from helix.reports.visible import first_line, one_line, visible
+from helix.reports.words import ASCII_SYMBOLS, SYMBOLS, Standing, counted, duration
+
+SHOWN_CRITERIA = 20
+SHOWN_TRACES = 3
+SHOWN_NAMES = 6
+QUOTE = 120
+STYLES = {
+    "fail": "bold red",
+    "incomplete": "bold magenta",
+    "uncertain": "bold yellow",
+    "pass": "bold green",
+    "na": "dim",
+}
+_TYPOGRAPHY = str.maketrans(
+    {"“": '"', "”": '"', "’": "'", "–": "-", "—": "-", "…": "...", "·": "|", "→": "->", "×": "x"}
+)
+Found = list[tuple[TraceView, CellView]]
+Styled = str | tuple[str, str]
+
+
+def render_text(report: RunReport, width: int, color: bool, ascii: bool) -> str:
+    """Return the report as terminal text.
+
+    Lines are at most `width` columns, except for paths and commands, which are never broken.
+    `ascii` leaves no other character; without `color` there is no escape sequence at all.
+    """
+    page = _Page(width, color, ascii)
+    _failures(page, report)
+    _undecided(page, report)
+    _load_failures(page, report)
+    _passes(page, report)
+    _judges(page, report)
+    _closing(page, report)
+    return page.text
+
+
+def render_terminal(report: RunReport) -> bytes:
+    """Return the report for this process's standard output: its width, colour and encoding."""
+    encoding = sys.stdout.encoding or "utf-8"
+    plain = bool(os.environ.get("NO_COLOR") or os.environ.get("CI")) or not sys.stdout.isatty()
+    width = max(shutil.get_terminal_size((80, 24)).columns, 20)
+    text = render_text(report, width, color=not plain, ascii=False)
+    try:
+        return text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return render_text(report, width, color=not plain, ascii=True).encode("ascii")
+
+
+class _Page:
+    """Lines of styled text, wrapped to a width with hanging indents."""
+
+    def __init__(self, width: int, color: bool, ascii: bool) -> None:
+        self._ascii = ascii
+        self._out = io.StringIO()
+        self._console = Console(
+            file=self._out,
+            width=width,
+            force_terminal=color,
+            color_system="standard" if color else None,
+            legacy_windows=False,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+
+    @property
+    def text(self) -> str:
+        lines = self._out.getvalue().split("\n")
+        return "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
+
+    def line(self, *parts: Styled, indent: int = 0) -> None:
+        """Write one line, wrapped with its indent kept."""
+        text = Text(overflow="fold")
+        for part in parts:
+            words, style = part if isinstance(part, tuple) else (part, "")
+            text.append(self._readable(words), style)
+        self._console.print(Padding(text, (0, 0, 0, indent)))
+
+    def whole(self, text: str) -> None:
+        """Write a line that is never broken, so that it can be copied."""
+        self._console.print(Text(self._readable(visible(text))), soft_wrap=True)
+
+    def gap(self) -> None:
+        self._console.print()
+
+    def state(self, standing: Standing, word: str | None = None) -> tuple[str, str]:
+        """Return a state's symbol and word in its colour."""
+        symbol = (ASCII_SYMBOLS if self._ascii else SYMBOLS)[standing]
+        return f"{symbol} {(word or standing).upper()}", STYLES[standing]
+
+    def _readable(self, text: str) -> str:
+        if not self._ascii:
+            return text
+        return text.translate(_TYPOGRAPHY).encode("ascii", "backslashreplace").decode("ascii")
+
+
+def _by_row(found: Found) -> list[tuple[RowView, Found]]:
+    groups = groupby(found, key=lambda pair: pair[1].row.index)
+    listed = [list(group) for _, group in groups]
+    return [(group[0][1].row, group) for group in listed]
+
+
+def _heading(page: _Page, standing: Standing, row: RowView, note: str) -> None:
+    gating = "" if row.row.gating else ", not gating"
+    severity, name = one_line(row.row.severity), one_line(row.id)
+    page.line(page.state(standing), f"  {severity}  ", (name, "bold"), (f"  {note}{gating}", "dim"))
+
+
+def _failures(page: _Page, report: RunReport) -> None:
+    groups = _by_row(report.cells("fail"))
+    for row, found in groups[:SHOWN_CRITERIA]:
+        _heading(page, "fail", row, f"fails on {counted(len(found), 'trace')}")
+        for trace, cell in found[:SHOWN_TRACES]:
+            page.line(("trace ", "dim"), one_line(trace.name), indent=2)
+            page.line(first_line(cell.critique, 240) or "no critique was recorded", indent=4)
+            for ref in cell.refs[:1]:
+                page.line(*_cited(ref), indent=4)
+        if len(found) > SHOWN_TRACES:
+            page.line((f"and {len(found) - SHOWN_TRACES:,} more; see report", "dim"), indent=2)
+        page.gap()
+    _rest(page, groups)
+
+
+def _cited(ref: Ref) -> Iterable[Styled]:
+    where = f"{one_line(ref.obs, 60)} {one_line(ref.path, 80)}"
+    if ref.value is not None:
+        yield f"“{one_line(ref.value, QUOTE)}”"
+    elif ref.scan is not None:
+        yield f"{counted(ref.scan.items, 'value')} scanned, {ref.scan.matches:,} matching"
+    yield (f" in {where}", "dim")
+    if ref.match == "dead":
+        yield (" (not found there)", "dim")
+
+
+def _undecided(page: _Page, report: RunReport) -> None:
+    groups = _by_row(report.cells("incomplete", "uncertain"))
+    for row, found in groups[:SHOWN_CRITERIA]:
+        kinds = {cell.standing for _, cell in found}
+        standing: Standing = "incomplete" if "incomplete" in kinds else "uncertain"
+        _heading(page, standing, row, f"undecided on {counted(len(found), 'trace')}")
+        causes: dict[tuple[str, str], list[str]] = {}
+        for trace, cell in found:
+            key = (cell.cause or "no cause recorded", cell.action or "")
+            causes.setdefault(key, []).append(one_line(trace.name, 60))
+        for (cause, action), names in sorted(causes.items()):
+            page.line(cause, (" → ", "dim"), action, indent=2)
+            page.line((summary.listed(names, SHOWN_NAMES), "dim"), indent=4)
+        page.gap()
+    _rest(page, groups)
+
+
+def _rest(page: _Page, groups: list[tuple[RowView, Found]]) -> None:
+    if len(groups) > SHOWN_CRITERIA:
+        more = counted(len(groups) - SHOWN_CRITERIA, "criterion", "criteria")
+        page.line((f"and {more} more; see report", "dim"))
+        page.gap()
+
+
+def _load_failures(page: _Page, report: RunReport) -> None:
+    failures = report.scorecard.load.failures
+    if not failures:
+        return
+    page.line(page.state("incomplete", "unreadable"), f"  {counted(len(failures), 'record')}")
+    for failure in failures[:10]:
+        at = f":{failure.line}" if failure.line else ""
+        page.line(f"{one_line(failure.file)}{at}  {one_line(failure.reason, 200)}", indent=2)
+    if len(failures) > 10:
+        page.line((f"and {len(failures) - 10:,} more; see scorecard.json", "dim"), indent=2)
+    page.gap()
+
+
+def _passes(page: _Page, report: RunReport) -> None:
+    card = report.scorecard
+    clean = sum(1 for row in card.criteria if row.result == "pass")
+    page.line(
+        page.state("pass"),
+        f"  {counted(clean, 'criterion holds', 'criteria hold')} wherever decided; "
+        f"{counted(card.cells.pass_, 'passing cell')} folded here",
+    )
+    page.gap()
+
+
+def _judges(page: _Page, report: RunReport) -> None:
+    card = report.scorecard
+    page.line(("examined  ", "dim"), summary.examined(card))
+    judge = one_line(summary.judge_line(card.judge))
+    if card.judge.backend != "none":
+        judge += f"; {one_line(summary.validation_line(card))}"
+    page.line(("judge     ", "dim"), judge)
+    page.line(("verifier  ", "dim"), one_line(summary.verifier_line(card)))
+    for gap in card.gate.gaps:
+        page.line(("gap       ", "dim"), one_line(gap))
+    page.gap()
+
+
+def _closing(page: _Page, report: RunReport) -> None:
+    card, meta = report.scorecard, report.meta
+    standing: Standing = card.run_verdict
+    reason = summary.gate_reason(card)
+    if card.gate.failing:
+        reason += f": {one_line(summary.listed(card.gate.failing, SHOWN_NAMES))}"
+    page.line(("Gate: ", "bold"), page.state(standing), f"  {reason}")
+    told = [f"{n:,} {word}" for word, n in summary.counts(card) if n or word in ("fail", "pass")]
+    page.line(", ".join(told), (" · ", "dim"), summary.judged(card))
+    page.line(
+        summary.cost(card),
+        (" · ", "dim"),
+        counted(card.usage.cache_hits, "cache hit"),
+        (" · ", "dim"),
+        f"time {duration(meta.duration_s)}",
+    )
+    if meta.rerun and card.run_verdict != "pass":
+        page.whole(f"Rerun the failures: {meta.rerun}")
+    page.whole(f"Report: {meta.report_path or 'none was written'}")

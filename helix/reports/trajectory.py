@@ -1,0 +1,328 @@
+"""One trace laid out as numbered steps, with every cited span marked where it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from helix.errors import PathError
+from helix.fieldpath import MISSING, parse_relative, walk
+from helix.grounding.texts import as_text, fold
+from helix.model.jsontext import NonFinite
+from helix.model.trace import TOOL, Message, Observation, Trace
+from helix.model.verdict import Ref
+from helix.reports.spans import Mark, Span, cut, find
+
+StepKind = Literal["asked", "message", "call", "span", "ended", "record"]
+Address = tuple[str | int, ...]
+MAX_LINES = 300
+MAX_DEPTH = 12
+LONG_LINES = 14
+LONG_CHARACTERS = 900
+_SCALAR_LIKE = re.compile(r"true|false|null|-?\d+(\.\d+)?([eE][+-]?\d+)?|")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a ref leads on the page: an anchor, and its step in words.
+
+    `stands` is False where the cited text is not there; `elsewhere` is where it really stands.
+    """
+
+    anchor: str
+    step: str
+    stands: bool = True
+    elsewhere: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LineView:
+    """One value of a field: depth, key, and its text cut at the marks.
+
+    `style` tells a string from a literal (number, true, false, null) and from a string that looks
+    like one; a `level` only names what is nested below it.
+    """
+
+    depth: int
+    key: str
+    spans: tuple[Span, ...]
+    style: Literal["string", "quoted", "literal", "level"]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockView:
+    """One field of a step: its lines, how many values were left out, whether it is cited."""
+
+    anchor: str
+    title: str
+    lines: tuple[LineView, ...]
+    characters: int
+    left_out: int
+    cited: bool
+
+    @property
+    def long(self) -> bool:
+        """Whether the block is folded until somebody opens it."""
+        return self.characters > LONG_CHARACTERS or len(self.lines) > LONG_LINES
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One step: `n` is its number among messages and calls, None for what frames them."""
+
+    anchor: str
+    n: int | None
+    kind: StepKind
+    title: str
+    owner: str
+    notes: tuple[str, ...]
+    blocks: tuple[BlockView, ...]
+    failed: bool
+
+    @property
+    def cited(self) -> bool:
+        """Whether evidence stands in it."""
+        return any(block.cited for block in self.blocks)
+
+
+@dataclass(slots=True)
+class _Leaf:
+    depth: int
+    key: str
+    address: Address
+    value: Any
+    level: bool = False
+    marks: list[Mark] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return as_text(self.value)
+
+    @property
+    def style(self) -> Literal["string", "quoted", "literal", "level"]:
+        if self.level:
+            return "level"
+        if not isinstance(self.value, str) or isinstance(self.value, NonFinite):
+            return "literal"
+        return "quoted" if _SCALAR_LIKE.fullmatch(self.value) else "string"
+
+
+@dataclass(slots=True)
+class _Block:
+    anchor: str
+    title: str
+    address: Address
+    value: Any
+    leaves: list[_Leaf]
+    cited: bool = False
+
+
+@dataclass(slots=True)
+class _Step:
+    anchor: str
+    n: int | None
+    kind: StepKind
+    title: str
+    owner: str
+    notes: list[str] = field(default_factory=list)
+    blocks: list[_Block] = field(default_factory=list)
+    failed: bool = False
+
+    @property
+    def words(self) -> str:
+        return f"step {self.n}" if self.n is not None else self.title
+
+    def add(self, title: str, address: Address, value: Any) -> None:
+        anchor = f"{self.anchor}-b{len(self.blocks)}"
+        self.blocks.append(_Block(anchor, title, address, value, list(_leaves(value, address))))
+
+
+def lay_out(
+    trace: Trace, prefix: str, refs: Sequence[Ref]
+) -> tuple[tuple[StepView, ...], dict[Ref, Place]]:
+    """Return a trace's steps in seq order and the place of each ref that leads anywhere.
+
+    Anchors start with `prefix`. A ref whose text is not where it points leads to the step it
+    points at, and says where the text stands instead.
+    """
+    steps = list(_steps(trace, prefix))
+    marker = _Marker(trace, steps, prefix)
+    places = {ref: place for ref in refs if (place := marker.place(ref)) is not None}
+    return tuple(_finished(step) for step in steps), places
+
+
+def _steps(trace: Trace, prefix: str) -> Iterator[_Step]:
+    if trace.input is not None:
+        asked = _Step(f"{prefix}-asked", None, "asked", "what was asked", trace.id)
+        asked.add("input", ("input",), trace.input)
+        yield asked
+    items: list[Message | Observation] = [*trace.transcript, *trace.observations]
+    spoken = (i for i in items if not (isinstance(i, Message) and i.observation_ids and not i.text))
+    for n, item in enumerate(sorted(spoken, key=lambda i: i.seq), start=1):
+        anchor = f"{prefix}-s{n}"
+        yield _message(item, anchor, n) if isinstance(item, Message) else _call(item, anchor, n)
+    if trace.output is not None:
+        ended = _Step(f"{prefix}-ended", None, "ended", "how it ended", trace.id)
+        ended.add("output", ("output",), trace.output)
+        yield ended
+    record = _Step(f"{prefix}-record", None, "record", "what was recorded beside", trace.id)
+    for root in ("metadata", "usage"):
+        if trace.part(root):
+            record.add(root, (root,), trace.part(root))
+    if record.blocks:
+        yield record
+
+
+def _message(message: Message, anchor: str, n: int) -> _Step:
+    step = _Step(anchor, n, "message", message.role, message.id)
+    if message.control:
+        step.notes.append("poses as a turn of the user")
+    step.add("text", ("text",), message.text)
+    return step
+
+
+def _call(observation: Observation, anchor: str, n: int) -> _Step:
+    tool = observation.type == TOOL
+    step = _Step(anchor, n, "call" if tool else "span", observation.name, observation.id)
+    if not tool:
+        step.notes.append(observation.type.lower())
+    step.failed = observation.error is not None or observation.level == "ERROR"
+    step.notes += [flag.replace("-", " ") for flag in observation.flags]
+    if observation.input not in (None, {}):
+        step.add("arguments", ("input",), observation.input)
+    if observation.has_output:
+        step.add("result", ("output",), observation.output)
+    elif tool:
+        step.notes.append("no result recorded")
+    for name in ("error", "status", "level"):
+        if (value := getattr(observation, name)) is not None:
+            step.add(name, (name,), value)
+    return step
+
+
+def _leaves(value: Any, address: Address, key: str = "", depth: int = 0) -> Iterator[_Leaf]:
+    """Yield one leaf per value, and one per level that is entered below the root."""
+    if not isinstance(value, dict | list) or not value or depth > MAX_DEPTH:
+        yield _Leaf(max(depth - 1, 0), key, address, value)
+        return
+    if depth:
+        yield _Leaf(depth - 1, key, address, value, level=True)
+    if isinstance(value, dict):
+        if not depth and set(value) == {"text"}:
+            yield _Leaf(0, "", (*address, "text"), value["text"])
+            return
+        for name, item in value.items():
+            yield from _leaves(item, (*address, str(name)), str(name), depth + 1)
+        return
+    for at, item in enumerate(value):
+        yield from _leaves(item, (*address, at), f"[{at}]", depth + 1)
+
+
+class _Marker:
+    """Finds the span that a ref cites and marks it, each span once."""
+
+    def __init__(self, trace: Trace, steps: list[_Step], prefix: str) -> None:
+        self._trace, self._steps, self._prefix = trace, steps, prefix
+        self._count = 0
+
+    def place(self, ref: Ref) -> Place | None:
+        """Return where a ref leads, marking its text where it stands."""
+        owner, address = self._address(ref)
+        home = next((s for s in self._steps if s.owner == owner and _holds(s, address)), None)
+        home = home or next((s for s in self._steps if s.owner == owner != self._trace.id), None)
+        stands = None if home is None else self._mark_in(home, address, ref.value)
+        if ref.match == "dead":
+            away = self._elsewhere(ref.value or "")
+            if home is None:
+                return away and Place(away.anchor, away.step, False, away)
+            return Place(home.anchor, home.words, False, away)
+        if home is None:
+            return None
+        return Place(stands or home.anchor, home.words)
+
+    def _address(self, ref: Ref) -> tuple[str, Address]:
+        try:
+            steps = parse_relative(ref.path).steps
+        except PathError:
+            return ref.obs, ()
+        address: Address = tuple(s for s in steps if isinstance(s, str | int))
+        if ref.obs == self._trace.id and len(address) > 1 and isinstance(address[1], int):
+            holders: Sequence[Message | Observation] = ()
+            if address[0] == "observations":
+                holders = self._trace.observations
+            elif address[0] == "transcript":
+                holders = self._trace.transcript
+            if -len(holders) <= address[1] < len(holders):
+                return holders[address[1]].id, address[2:]
+        source = {"inputText": "input", "outputText": "output"}
+        if address and address[0] in source:
+            address = (source[str(address[0])],)
+        return ref.obs, address
+
+    def _mark_in(self, step: _Step, address: Address, cited: str | None) -> str | None:
+        block = next((b for b in step.blocks if address[: len(b.address)] == b.address), None)
+        if block is None:
+            return None
+        below, value = next(walk(block.value, address[len(block.address) :]), ((), MISSING))
+        if value is MISSING:
+            return None
+        at = (*block.address, *below)
+        block.cited = True
+        for leaf in (leaf for leaf in block.leaves if leaf.address[: len(at)] == at):
+            if leaf.level:
+                continue
+            span = _span(leaf, cited, whole=leaf.address == at)
+            if span is not None:
+                return self._mark(leaf, span)
+        return block.anchor
+
+    def _mark(self, leaf: _Leaf, span: tuple[int, int]) -> str:
+        for mark in leaf.marks:
+            if (mark.start, mark.end) == span:
+                return mark.anchor
+        anchor = f"{self._prefix}-m{self._count}"
+        self._count += 1
+        leaf.marks.append(Mark(*span, anchor))
+        return anchor
+
+    def _elsewhere(self, cited: str) -> Place | None:
+        if len(fold(cited)) < 4:
+            return None
+        for step in self._steps:
+            for block in step.blocks:
+                for leaf in block.leaves:
+                    if not leaf.level and (span := find(leaf.text, cited)):
+                        block.cited = True
+                        return Place(self._mark(leaf, span), step.words)
+        return None
+
+
+def _holds(step: _Step, address: Address) -> bool:
+    return any(address[: len(block.address)] == block.address for block in step.blocks)
+
+
+def _span(leaf: _Leaf, cited: str | None, whole: bool) -> tuple[int, int] | None:
+    if cited is None or fold(cited) == fold(leaf.text):
+        return (0, len(leaf.text)) if whole or cited else None
+    return find(leaf.text, cited) if leaf.style in ("string", "quoted") else None
+
+
+def _finished(step: _Step) -> StepView:
+    blocks = tuple(_block(block) for block in step.blocks)
+    return StepView(
+        step.anchor, step.n, step.kind, step.title, step.owner, tuple(step.notes), blocks,
+        step.failed,
+    )  # fmt: skip
+
+
+def _block(block: _Block) -> BlockView:
+    kept = [leaf for at, leaf in enumerate(block.leaves) if at < MAX_LINES or leaf.marks]
+    lines = tuple(
+        LineView(leaf.depth, leaf.key, () if leaf.level else cut(leaf.text, leaf.marks), leaf.style)
+        for leaf in kept
+    )
+    characters = sum(len(leaf.text) for leaf in kept if not leaf.level)
+    left_out = len(block.leaves) - len(kept)
+    return BlockView(block.anchor, block.title, lines, characters, left_out, block.cited)

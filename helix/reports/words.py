@@ -1,0 +1,106 @@
+"""The words, symbols and next actions that every report uses for states and causes.
+
+A state is never told by colour alone: it has a word, a symbol and a plain-text twin.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from helix.model.verdict import BlockKind, Cause
+
+Standing = Literal["fail", "incomplete", "uncertain", "pass", "na"]
+"""How a cell stands: its state, where `incomplete` is an uncertain cell nobody adjudicated."""
+
+WORST_FIRST: Final[tuple[Standing, ...]] = ("fail", "incomplete", "uncertain", "pass", "na")
+NOT_RECORDED: Final = "not recorded"
+SYMBOLS: Final[dict[str, str]] = {
+    "fail": "✕",
+    "incomplete": "◌",
+    "uncertain": "?",
+    "pass": "✓",
+    "na": "–",
+}
+ASCII_SYMBOLS: Final[dict[str, str]] = {
+    "fail": "x",
+    "incomplete": "o",
+    "uncertain": "?",
+    "pass": "+",
+    "na": "-",
+}
+MEANINGS: Final[dict[Standing, str]] = {
+    "fail": "the evidence shows that the criterion does not hold",
+    "incomplete": "nobody adjudicated it, so nothing is known",
+    "uncertain": "it was looked at, and the trace cannot decide it",
+    "pass": "the evidence shows that the criterion holds",
+    "na": "shown not to apply to this trace",
+}
+ACTIONS: Final[dict[Cause, str]] = {
+    "unbound-term": "re-ground: point the term at something in this trace",
+    "leap": "ratify the missing premise, or cite what grounds it",
+    "dead-ref": "re-ground: cite text that stands where the ref points",
+    "missing-field": "correct the path, or record the field",
+    "ambiguous-order": "record times or a sequence, then run again",
+    "unknown-tool": "declare the tool in subject.tools, or correct its name",
+    "unresolved-route": "declare the route in subject.routes or subject.route_field",
+    "unread": "raise judge.context_tokens, or narrow judgeInputs",
+    "not-decidable": "check by hand, narrow the criterion, or retire it",
+    "truncated": "capture the trace again, whole",
+    "judge-error": "run again",
+    "check-error": "mend the check, then run again",
+    "refusal": "check by hand, or choose another judge",
+    "timeout": "run again, or raise limits.unit_s",
+    "budget": "raise the budget under limits, then run again",
+    "malformed": "run again with cache.refresh=unusable",
+    "unavailable": "choose a judge that can answer, then run again",
+    "flapping": "check by hand: repeats disagree",
+}
+UNBLOCK: Final[dict[BlockKind, str]] = {
+    "factual-intent": "re-ground it from the trace",
+    "normative": "the operator ratifies a norm",
+    "scope": "narrow it, retire it, or check by hand",
+}
+MATCHES: Final[dict[str, str]] = {
+    "exact": "verified, the whole field",
+    "contains": "verified, inside the field",
+    "weak": "weak: too short or too common to prove much",
+    "scan": "verified by a complete scan",
+    "dead": "not found",
+}
+
+
+def next_action(cause: Cause | None, kind: BlockKind | None = None) -> str:
+    """Return what would decide the cell: by its cause, else by who can unblock it (METHOD 9)."""
+    if cause is not None:
+        return ACTIONS[cause]
+    return UNBLOCK[kind] if kind is not None else "check by hand"
+
+
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun: `1 trace`, `1,200 traces`."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def money(micro_usd: int | None) -> str:
+    """Return a cost in US dollars, or that none was recorded (METHOD 86)."""
+    if micro_usd is None:
+        return NOT_RECORDED
+    whole, rest = divmod(micro_usd, 1_000_000)
+    digits = f"{rest:06d}"
+    return f"${whole:,}.{digits[:2]}{digits[2:].rstrip('0')}"
+
+
+def duration(seconds: float | None) -> str:
+    """Return a time span in words, or that none was recorded."""
+    if seconds is None:
+        return NOT_RECORDED
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def recorded(value: object) -> str:
+    """Return a value as text, or that it was not recorded."""
+    return NOT_RECORDED if value is None or value == "" else str(value)
