@@ -43,7 +43,11 @@ class ComponentResult(Whole, frozen=True, kw_only=True):
 
 
 class CriterionRow(Whole, frozen=True, kw_only=True):
-    """One criterion over all traces: folded result, cell counts, k failing of n decided."""
+    """One criterion over all traces: folded result, cell counts, k failing of n decided.
+
+    `gate` is what the row does to its component after waivers and baseline; null does not gate.
+    `failing` and `undecided` name at most 50 traces; the counts are whole.
+    """
 
     criterion_id: str
     component: str
@@ -57,6 +61,7 @@ class CriterionRow(Whole, frozen=True, kw_only=True):
     reason: str | None = None
     grounding: str | None = None
     waived: str | None = None
+    gate: GateState | None = None
     failing: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
 
@@ -153,4 +158,4 @@ class Scorecard(Whole, frozen=True, kw_only=True):
     validation: dict[str, Any]
     digests: dict[str, str]
     usage: UsageTotals
-    recommendations: tuple[str, ...] = ()
+    skipped_criteria: tuple[str, ...] = ()

@@ -31,6 +31,8 @@ StepKind = Literal[
     "verify", "localize",
 ]  # fmt: skip
 
+Locus = Literal["prompt", "tool", "context", "skill", "capture"]
+
 MACHINERY_CAUSES: frozenset[str] = frozenset(MachineryCause.__args__)  # type: ignore[attr-defined]
 VERDICT_SCHEMA_VERSION = "1.0"
 MAX_CITED = 200
@@ -213,7 +215,7 @@ class Localize(Shape, frozen=True, kw_only=True):
     """Where a failure comes from: the root, not the symptom."""
 
     root: str
-    locus: Literal["prompt", "tool", "context", "skill", "capture"]
+    locus: Locus
     refs: tuple[Ref, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
 
@@ -245,6 +247,7 @@ class MatrixVerdictFile(Shape, frozen=True, kw_only=True):
     judge_model: str | None = None
     temperature: float | None = None
     judge_identity: str | None = None
+    returned_model: str | None = None
     route: str | None = None
     task: str | None = None
     subject_profile: dict[str, Any] | None = None

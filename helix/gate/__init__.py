@@ -1,0 +1,33 @@
+"""The gate: verdict lines fold to a scorecard, the scorecard to a gate, the gate to an exit code.
+
+Pure: no clock, no randomness, no I/O (METHOD 64–67).
+"""
+
+from helix.gate.exits import exit_code
+from helix.gate.fold import FoldPlan, fold
+from helix.gate.states import (
+    GateRow,
+    Known,
+    Policy,
+    exact_ratio,
+    fold_rate,
+    fold_repeats,
+    fold_task,
+    fold_traces,
+    worst_state,
+)
+
+__all__ = [
+    "FoldPlan",
+    "GateRow",
+    "Known",
+    "Policy",
+    "exact_ratio",
+    "exit_code",
+    "fold",
+    "fold_rate",
+    "fold_repeats",
+    "fold_task",
+    "fold_traces",
+    "worst_state",
+]

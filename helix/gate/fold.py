@@ -1,0 +1,188 @@
+"""fold(plan, survey, verdict lines) → scorecard: the one way a run's result comes about.
+
+Shared by evaluate, resume, merge and report. Lines stream in plan order (trace by trace, replicate
+by replicate) and are counted as they pass; memory follows the number of criteria and the ids that
+are named, not the number of cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from helix.gate.states import GateRow, Known, Policy, fold_repeats, worst_state
+from helix.gate.tally import RowTally, RunTally, trace_state
+from helix.model.manifest import ManifestEntry, Survey
+from helix.model.scorecard import (
+    SCORECARD_SCHEMA_VERSION,
+    ComponentResult,
+    CriterionRow,
+    Gate,
+    GateState,
+    JudgeRecord,
+    Ratio,
+    Scorecard,
+    TraceCounts,
+    UsageTotals,
+)
+from helix.model.verdict import MatrixVerdictFile
+
+
+@dataclass(frozen=True, slots=True)
+class FoldPlan:
+    """What the fold needs to know of the plan."""
+
+    subject: str
+    suite: str
+    rows: tuple[GateRow, ...]
+    policy: Policy
+    judge: JudgeRecord
+    verifier: JudgeRecord
+    digests: dict[str, str]
+    replicates: int = 1
+    known: Known = field(default_factory=Known)
+    policy_name: str = "strict"
+    eligibility: str = "default"
+    skipped_criteria: tuple[str, ...] = ()
+    waivers: tuple[dict[str, Any], ...] = ()
+    baseline: str | None = None
+
+
+def fold(
+    plan: FoldPlan, survey: Survey, lines: Iterable[MatrixVerdictFile], usage: UsageTotals
+) -> Scorecard:
+    """Return the scorecard of a run; `usage` is the only part that depends on its execution."""
+    selected = [entry for entry in survey.entries if entry.selected]
+    rows = {row.criterion_id: RowTally(row) for row in plan.rows}
+    run = RunTally()
+    seen = set(_count(plan, rows, run, selected, lines))
+    for entry in selected:
+        if entry.id not in seen:
+            _absent(plan, rows, entry)
+    criteria = tuple(tally.finish(plan.policy) for tally in rows.values())
+    cells = run.cells(len(plan.rows) * len(selected) * plan.replicates)
+    gaps = _gaps(plan, survey, selected, criteria, run, cells.total - cells.not_adjudicated)
+    components = _components(criteria)
+    states: list[GateState] = [c.verdict for c in components if any(_gating(criteria, c))]
+    unreadable = len(survey.load.failures)
+    broken = sum(1 for entry in selected if not entry.fidelity.complete)
+    return Scorecard(
+        schema_version=SCORECARD_SCHEMA_VERSION,
+        run_verdict=worst_state([*states, *(["incomplete"] if gaps else [])]),
+        subject=plan.subject,
+        suite=plan.suite,
+        components=components,
+        criteria=criteria,
+        cells=cells,
+        traces=TraceCounts(
+            found=len(survey.entries),
+            sampled=len(selected),
+            evaluated=sum(1 for e in selected if e.id in seen and e.fidelity.complete),
+            incomplete=broken,
+            unreadable=unreadable,
+        ),
+        grounded=Ratio(k=run.grounded, n=run.decided),
+        blocked=run.blocked(),
+        verification=run.verified(),
+        judge=_answered(plan.judge, run),
+        verifier=plan.verifier,
+        load=survey.load,
+        gate=Gate(
+            policy=plan.policy_name,
+            eligibility=plan.eligibility,
+            gaps=gaps,
+            failing=tuple(row.criterion_id for row in criteria if row.gate == "fail"),
+            waivers=plan.waivers,
+            baseline=plan.baseline,
+        ),
+        validation={"status": "unvalidated"} if plan.judge.backend != "none" else {"status": "na"},
+        digests=plan.digests,
+        usage=usage,
+        skipped_criteria=plan.skipped_criteria,
+    )
+
+
+def _count(
+    plan: FoldPlan,
+    rows: dict[str, RowTally],
+    run: RunTally,
+    selected: list[ManifestEntry],
+    lines: Iterable[MatrixVerdictFile],
+) -> Iterator[str]:
+    tasks = {entry.id: entry.task or entry.id for entry in selected}
+    for trace, group in groupby(lines, key=lambda line: line.trajectory_id):
+        repeats = list(group)
+        for line in repeats:
+            run.add_line(line, rows, plan.policy)
+        for criterion, tally in rows.items():
+            states = [line.dense_map.get(criterion, "uncertain") for line in repeats]
+            run.causes["flapping"] += fold_repeats(states)[1]
+            state = trace_state(repeats, criterion, plan.replicates)
+            tally.add(trace, tasks.get(trace, trace), state, plan.known)
+        yield trace
+    run.causes = +run.causes
+
+
+def _absent(plan: FoldPlan, rows: dict[str, RowTally], entry: ManifestEntry) -> None:
+    """Count a chosen trace that has no line: nobody adjudicated it."""
+    for tally in rows.values():
+        tally.add(entry.id, entry.task or entry.id, "uncertain", plan.known)
+        tally.not_adjudicated += plan.replicates
+
+
+def _components(criteria: tuple[CriterionRow, ...]) -> tuple[ComponentResult, ...]:
+    names = sorted({row.component for row in criteria})
+    return tuple(_component(name, [r for r in criteria if r.component == name]) for name in names)
+
+
+def _component(name: str, rows: list[CriterionRow]) -> ComponentResult:
+    effects = [row.gate for row in rows if row.gate is not None]
+    reasons = [f"{row.criterion_id}: {row.reason}" for row in rows if row.gate and row.reason]
+    if not effects:
+        reasons = ["no gating criterion"]
+    return ComponentResult(component=name, verdict=worst_state(effects), reasons=tuple(reasons))
+
+
+def _gating(criteria: tuple[CriterionRow, ...], component: ComponentResult) -> Iterator[bool]:
+    return (r.gate is not None for r in criteria if r.component == component.component)
+
+
+def _gaps(
+    plan: FoldPlan,
+    survey: Survey,
+    selected: list[ManifestEntry],
+    criteria: tuple[CriterionRow, ...],
+    run: RunTally,
+    adjudicated: int,
+) -> tuple[str, ...]:
+    """Name everything that keeps the run from passing besides a failure, in one pass."""
+    gaps: list[str] = []
+    if not plan.rows:
+        gaps.append("the suite has no active criterion")
+    if not selected:
+        gaps.append("no trace was evaluated")
+    if plan.rows and not any(row.gating for row in plan.rows):
+        gaps.append("no criterion is eligible to gate (CRIT or HIGH; operator, observed, ratified)")
+    if plan.rows and selected and adjudicated == 0:
+        gaps.append("no cell was adjudicated")
+    if survey.load.failures:
+        first = survey.load.failures[0]
+        place = f"{first.file}:{first.line}" if first.line else first.file
+        gaps.append(f"{len(survey.load.failures)} records could not be read (first: {place})")
+    if run.unpinned and any(row.gating and row.klass != "code" for row in plan.rows):
+        gaps.append("the judge ran without temperature 0, and its repeats were not measured stable")
+    expired = [w["criterion"] for w in plan.waivers if w.get("expired")]
+    if expired:
+        gaps.append(f"expired waivers: {', '.join(expired)}")
+    gaps += [f"{r.criterion_id}: {r.reason}" for r in criteria if r.gate == "incomplete"]
+    return tuple(gaps)
+
+
+def _answered(judge: JudgeRecord, run: RunTally) -> JudgeRecord:
+    if not run.models:
+        return judge
+    return msgspec.structs.replace(judge, returned_model=", ".join(sorted(run.models)))

@@ -1,0 +1,171 @@
+"""The algebra of the gate: how states of repeats, runs, traces and criteria fold (METHOD 64–66).
+
+Repeats of one trace never vote: where they disagree the cell is uncertain. Over traces na is set
+aside, then any fail fails, any undecided leaves it uncertain, at least one pass passes, and with
+nothing left the row is na. Components and runs take the worst: fail, incomplete, pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from helix.errors import ConfigError
+from helix.model.config import GateConfig
+from helix.model.scorecard import CriterionResult, GateState
+from helix.model.verdict import CellState
+from helix.stats import clustered_size, wilson
+
+_WORST_FIRST: tuple[GateState, ...] = ("fail", "incomplete", "pass")
+_DECISIVE_FIRST: tuple[CriterionResult, ...] = ("fail", "uncertain", "pass")
+
+
+@dataclass(frozen=True, slots=True)
+class GateRow:
+    """What the gate knows of a criterion."""
+
+    criterion_id: str
+    component: str
+    severity: str
+    klass: str
+    gating: bool
+    may_not_apply: bool = False
+    grounding: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The gate's settings, ready to be used."""
+
+    rate: Fraction | None = None
+    confidence: float | None = None
+    per_task: tuple[int, int] | None = None
+    require_validated: bool = False
+    require_verified: bool = False
+
+    @classmethod
+    def of(cls, config: GateConfig) -> Policy:
+        """Read the config; a rate that is not an exact ratio within 0..1 is an error."""
+        per_task = config.per_task
+        if per_task is not None and per_task.k > per_task.n:
+            raise ConfigError(
+                f"gate.per_task.k must be at most n (got k={per_task.k}, n={per_task.n})"
+            )
+        return cls(
+            rate=exact_ratio(config.rate.target) if config.policy == "rate" else None,
+            confidence=config.rate.confidence,
+            per_task=(per_task.k, per_task.n) if per_task else None,
+            require_validated=config.require_validated,
+            require_verified=config.require_verified,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Failing cells that are vouched for: waived by name, or failing in the baseline already."""
+
+    waived: frozenset[tuple[str, str | None]] = frozenset()
+    baseline: frozenset[tuple[str, str]] | None = None
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+    def sets_aside(self, criterion: str, trace: str, state: CellState) -> bool:
+        """Whether a cell does not count at the gate."""
+        if state not in ("fail", "uncertain"):
+            return False
+        if (criterion, None) in self.waived or (criterion, trace) in self.waived:
+            return True
+        return state == "fail" and self.baseline is not None and (criterion, trace) in self.baseline
+
+
+def exact_ratio(text: str) -> Fraction:
+    """Read `9/10`, `90%` or `0.9` as an exact ratio within 0..1."""
+    try:
+        body = text.strip()
+        ratio = Fraction(body[:-1]) / 100 if body.endswith("%") else Fraction(body)
+    except (ValueError, ZeroDivisionError):
+        ratio = Fraction(-1)
+    if not 0 <= ratio <= 1:
+        raise ConfigError(f"gate.rate.target must be like 9/10, 90% or 0.9 (got '{text}')")
+    return ratio
+
+
+def fold_repeats(states: Sequence[CellState]) -> tuple[CellState, bool]:
+    """Return (state of the cell, flapping); repeats that disagree are uncertain, never a vote."""
+    if not states:
+        return "uncertain", False
+    if all(state == states[0] for state in states):
+        return states[0], False
+    decided = {state for state in states if state != "uncertain"}
+    return "uncertain", len(decided) > 1
+
+
+def fold_task(states: Sequence[CellState], k: int, n: int) -> CellState:
+    """Return the state of a task of which k of n runs must pass; na runs are set aside.
+
+    Runs that are missing or undecided could still be either, so they fail nothing and pass nothing.
+    More than n runs are measured by the same ratio, exactly.
+    """
+    counted = [state for state in states if state != "na"]
+    if not counted:
+        return "na"
+    passes = counted.count("pass")
+    undecided = counted.count("uncertain") + max(0, n - len(counted))
+    total = max(n, len(counted))
+    if passes * n >= k * total:
+        return "pass"
+    if (passes + undecided) * n < k * total:
+        return "fail"
+    return "uncertain"
+
+
+def fold_traces(states: Iterable[CellState]) -> CriterionResult:
+    """Return what one criterion says over all its traces, by the strict policy."""
+    seen = set(states)
+    for state in _DECISIVE_FIRST:
+        if state in seen:
+            return state
+    return "na"
+
+
+def fold_rate(
+    states: Mapping[str, Sequence[CellState]], target: Fraction, confidence: float | None
+) -> CriterionResult:
+    """Return what one criterion says by the rate policy; `states` are grouped by task.
+
+    na leaves the denominator; an undecided cell counts as fail for the lower bound and as pass
+    for the upper. Without a confidence the comparison is of counts, and exact.
+    """
+    kept = {task: [s for s in group if s != "na"] for task, group in states.items()}
+    flat = [state for group in kept.values() for state in group]
+    if not flat:
+        return "na"
+    lower, upper = flat.count("pass"), len(flat) - flat.count("fail")
+    if confidence is None:
+        low, high = Fraction(lower, len(flat)), Fraction(upper, len(flat))
+        if low >= target:
+            return "pass"
+        return "fail" if high < target else "uncertain"
+    low_end = _bound(kept, lambda s: s == "pass", confidence, 0)
+    high_end = _bound(kept, lambda s: s != "fail", confidence, 1)
+    if low_end >= target:
+        return "pass"
+    return "fail" if high_end < target else "uncertain"
+
+
+def _bound(kept: Mapping[str, Sequence[str]], good: object, confidence: float, end: int) -> float:
+    assert callable(good)
+    values = {task: [1.0 if good(s) else 0.0 for s in group] for task, group in kept.items()}
+    flat = [v for group in values.values() for v in group]
+    size = clustered_size(values)
+    interval = wilson(sum(flat) / len(flat) * size, size, confidence)
+    return float(end) if interval is None else interval[end]
+
+
+def worst_state(states: Iterable[GateState]) -> GateState:
+    """Return the worst state: fail, incomplete, pass; nothing at all is incomplete."""
+    seen = set(states)
+    for state in _WORST_FIRST:
+        if state in seen:
+            return state
+    return "incomplete"

@@ -1,0 +1,208 @@
+"""Counting cells as verdict lines stream by: one small tally per criterion, one for the run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from helix.gate.states import (
+    GateRow,
+    Known,
+    Policy,
+    fold_rate,
+    fold_repeats,
+    fold_task,
+    fold_traces,
+)
+from helix.grounding import grounded
+from helix.model.scorecard import (
+    Blocked,
+    Cells,
+    Counts,
+    CriterionResult,
+    CriterionRow,
+    GateState,
+    Ratio,
+    Verification,
+)
+from helix.model.verdict import CellState, MatrixVerdictFile, Verdict
+
+NAMED = 50
+
+
+@dataclass(slots=True)
+class RowTally:
+    """What one criterion's cells add up to; grouped by task only where the policy needs it."""
+
+    row: GateRow
+    counts: Counter[str] = field(default_factory=Counter)
+    kept: dict[str, list[CellState]] = field(default_factory=dict)
+    not_adjudicated: int = 0
+    failing: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
+    aside: Counter[str] = field(default_factory=Counter)
+    doubts: set[str] = field(default_factory=set)
+
+    def add(self, trace: str, task: str, state: CellState, known: Known) -> None:
+        """Take in one trace's folded state."""
+        self.counts[state] += 1
+        names = {"fail": self.failing, "uncertain": self.undecided}.get(state)
+        if names is not None and len(names) < NAMED:
+            names.append(trace)
+        if known.sets_aside(self.row.criterion_id, trace, state):
+            self.aside[state] += 1
+        else:
+            self.kept.setdefault(task, []).append(state)
+
+    def result(self, policy: Policy) -> CriterionResult:
+        """Fold what counts over tasks and traces."""
+        groups = self.kept
+        if policy.per_task is not None:
+            k, n = policy.per_task
+            groups = {task: [fold_task(states, k, n)] for task, states in groups.items()}
+        if policy.rate is not None:
+            return fold_rate(groups, policy.rate, policy.confidence)
+        return fold_traces(state for states in groups.values() for state in states)
+
+    def finish(self, policy: Policy) -> CriterionRow:
+        """Return the criterion's row of the scorecard."""
+        result = self.result(policy)
+        effect, reason = self._effect(result, policy)
+        c = self.counts
+        return CriterionRow(
+            criterion_id=self.row.criterion_id,
+            component=self.row.component,
+            severity=self.row.severity,
+            klass=self.row.klass,
+            gating=self.row.gating,
+            result=result,
+            counts=Counts(pass_=c["pass"], fail=c["fail"], uncertain=c["uncertain"], na=c["na"]),
+            prevalence=Ratio(k=c["fail"], n=c["pass"] + c["fail"]),
+            not_adjudicated=self.not_adjudicated,
+            reason=reason,
+            grounding=self.row.grounding,
+            waived=", ".join(f"{n} {s}" for s, n in sorted(self.aside.items())) or None,
+            gate=effect,
+            failing=tuple(self.failing),
+            undecided=tuple(self.undecided),
+        )
+
+    def _effect(
+        self, result: CriterionResult, policy: Policy
+    ) -> tuple[GateState | None, str | None]:
+        """Return what the row does to its component, and why when it is not a pass."""
+        if not self.row.gating:
+            return None, None
+        if result == "fail":
+            return "fail", f"failed on {self.counts['fail']} of {self._decided()} decided cells"
+        if result == "uncertain":
+            return "incomplete", f"undecided on {self.counts['uncertain']} cells"
+        if result == "na" and not self.aside and not self.row.may_not_apply:
+            return "incomplete", "applied to nothing: a gating row over zero cases proves nothing"
+        if self.row.klass != "code":
+            if policy.rate is not None and result != "na":
+                return "incomplete", "a rate by an unvalidated judge"
+            if policy.require_validated:
+                return "incomplete", "the judge is unvalidated, and gate.require_validated is set"
+        for doubt in sorted(self.doubts):
+            return "incomplete", doubt
+        return "pass", None
+
+    def _decided(self) -> int:
+        return self.counts["pass"] + self.counts["fail"]
+
+
+@dataclass(slots=True)
+class RunTally:
+    """What all cells add up to."""
+
+    produced: Counter[str] = field(default_factory=Counter)
+    states: Counter[str] = field(default_factory=Counter)
+    not_adjudicated: int = 0
+    grounded: int = 0
+    decided: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    causes: Counter[str] = field(default_factory=Counter)
+    verification: Counter[str] = field(default_factory=Counter)
+    models: set[str] = field(default_factory=set)
+    unpinned: bool = False
+
+    def add_line(self, line: MatrixVerdictFile, rows: dict[str, RowTally], policy: Policy) -> None:
+        """Take in one verdict line, replicate by replicate."""
+        self.states.update(line.dense_map.values())
+        for cause in line.not_adjudicated.values():
+            self.causes[cause] += 1
+        self.not_adjudicated += len(line.not_adjudicated)
+        for criterion in line.not_adjudicated:
+            if criterion in rows:
+                rows[criterion].not_adjudicated += 1
+        for excused in line.not_applicable:
+            self.produced[excused.produced_by] += 1
+        for verdict in line.verdicts:
+            self.add_verdict(verdict, rows.get(verdict.criterion_id), policy)
+        if line.judge_model is not None:
+            self.unpinned |= line.temperature is None
+            if line.returned_model is not None:
+                self.models.add(line.returned_model)
+
+    def add_verdict(self, verdict: Verdict, row: RowTally | None, policy: Policy) -> None:
+        """Take in one verdict: who made it, whether its evidence stands, who verified it."""
+        self.produced[verdict.produced_by] += 1
+        if verdict.result == "uncertain":
+            if verdict.cause is not None:
+                self.causes[verdict.cause] += 1
+            if verdict.blocked_by is not None:
+                self.kinds[verdict.blocked_by.kind] += 1
+        else:
+            self.decided += 1
+            self.grounded += grounded(verdict)
+        if verdict.produced_by == "code":
+            return
+        status = verdict.verification.status if verdict.verification else "notVerified"
+        self.verification[status] += 1
+        if row is None or verdict.result == "uncertain":
+            return
+        if status == "failed":
+            row.doubts.add("the verifier was asked for and failed")
+        if policy.require_verified and status != "confirmed":
+            row.doubts.add("not verified, and gate.require_verified is set")
+
+    def cells(self, total: int) -> Cells:
+        """Return the counts; what has no line at all is uncertain and not adjudicated."""
+        absent = total - sum(self.states.values())
+        return Cells(
+            total=total,
+            code=self.produced["code"],
+            judge=self.produced["judge"],
+            hybrid=self.produced["hybrid"],
+            uncertain=self.states["uncertain"] + absent,
+            na=self.states["na"],
+            not_adjudicated=self.not_adjudicated + absent,
+            pass_=self.states["pass"],
+            fail=self.states["fail"],
+        )
+
+    def blocked(self) -> Blocked:
+        """Return undecided cells by kind and cause."""
+        return Blocked(
+            by_kind=dict(sorted(self.kinds.items())), by_cause=dict(sorted(self.causes.items()))
+        )
+
+    def verified(self) -> Verification:
+        """Return judged verdicts by what the verifier said."""
+        v = self.verification
+        return Verification(
+            not_in_scope=v["notInScope"],
+            confirmed=v["confirmed"],
+            downgraded=v["downgraded"],
+            failed=v["failed"],
+            not_verified=v["notVerified"],
+        )
+
+
+def trace_state(lines: Sequence[MatrixVerdictFile], criterion: str, replicates: int) -> CellState:
+    """Return a criterion's state on one trace; a replicate without a line is undecided."""
+    states: list[CellState] = [line.dense_map.get(criterion, "uncertain") for line in lines]
+    states += ["uncertain"] * (replicates - len(states))
+    return fold_repeats(states)[0]

@@ -1,0 +1,156 @@
+"""The floor under every judged verdict: bound, evidenced, free of unverified premises.
+
+Nothing here makes a verdict better. A decided verdict that does not stand becomes uncertain,
+with the cause that code gives it (METHOD 4–12, 46).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from helix.grounding.resolve import all_weak, dead, resolve_refs
+from helix.model.trace import Trace
+from helix.model.verdict import (
+    BlockedBy,
+    BlockKind,
+    Cause,
+    NotApplicable,
+    Ref,
+    Verdict,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What verdicts of one trace are grounded against."""
+
+    trace: Trace
+    complete_channels: tuple[str, ...] = ()
+    unread: frozenset[str] = frozenset()
+    verified: bool = False
+    premises: frozenset[str] = frozenset()
+
+
+def resolved(verdict: Verdict, ground: Ground) -> Verdict:
+    """Return the verdict with every ref and binding resolved, its result untouched."""
+    channels = ground.complete_channels
+    bindings = tuple(
+        b
+        if b.ref is None
+        else msgspec.structs.replace(
+            b, ref=resolve_refs(ground.trace, [b.ref], complete_channels=channels)[0]
+        )
+        for b in verdict.bindings
+    )
+    refs = resolve_refs(ground.trace, verdict.refs, complete_channels=channels)
+    return msgspec.structs.replace(verdict, refs=refs, bindings=bindings)
+
+
+def complaints(verdict: Verdict, terms: Sequence[str]) -> list[str]:
+    """Return what a re-prompt should name: missing refs, dead refs, terms left unbound silently."""
+    found: list[str] = []
+    bound = {b.term for b in verdict.bindings}
+    missing = [t for t in terms if t not in bound]
+    if missing:
+        found.append(f"bindings lack the terms: {', '.join(missing)}")
+    if verdict.result == "uncertain":
+        if verdict.blocked_by is None:
+            found.append("an uncertain verdict needs blockedBy {kind, text}")
+        return found
+    if verdict.blocked_by is not None:
+        found.append("blockedBy belongs to an uncertain verdict only")
+    if not verdict.refs:
+        found.append("a decided verdict needs at least one ref")
+    bound_refs = [b.ref for b in verdict.bindings if b.ref is not None]
+    for ref in dead([*verdict.refs, *bound_refs]):
+        found.append(f"ref {ref.obs} {ref.path}: {ref.note}")
+    return found
+
+
+def settle(verdict: Verdict, terms: Sequence[str], ground: Ground) -> Verdict:
+    """Return the verdict as it may stand: unchanged, or uncertain with its cause."""
+    if verdict.result == "uncertain":
+        return _abstention(verdict, terms)
+    for cause, kind, text in _faults(verdict, terms, ground):
+        return uncertain(verdict, cause, kind, text)
+    return verdict
+
+
+def settle_na(entry: NotApplicable, ground: Ground) -> NotApplicable | Verdict:
+    """Return a judge's na if its proof resolves, else an uncertain verdict, kind scope."""
+    refs = resolve_refs(ground.trace, entry.refs, complete_channels=ground.complete_channels)
+    if refs and not dead(refs) and not all_weak(refs):
+        return msgspec.structs.replace(entry, refs=refs)
+    return Verdict(
+        criterion_id=entry.criterion_id,
+        critique=entry.critique,
+        result="uncertain",
+        refs=refs,
+        code=entry.code,
+        produced_by=entry.produced_by,
+        blocked_by=BlockedBy(kind="scope", text="it was said not to apply, and not proved"),
+        cause="dead-ref" if dead(refs) else "not-decidable",
+    )
+
+
+def uncertain(verdict: Verdict, cause: Cause, kind: BlockKind | None, text: str) -> Verdict:
+    """Return the verdict as an abstention; a machinery cause has no kind (METHOD 8)."""
+    return msgspec.structs.replace(
+        verdict,
+        result="uncertain",
+        confidence=None,
+        confidence_band=None,
+        cause=cause,
+        blocked_by=None if kind is None else BlockedBy(kind=kind, text=text),
+    )
+
+
+def grounded(verdict: Verdict) -> bool:
+    """Whether a decided verdict has evidence and all of it resolves."""
+    return bool(verdict.refs) and not dead(verdict.refs)
+
+
+def _abstention(verdict: Verdict, terms: Sequence[str]) -> Verdict:
+    if verdict.blocked_by is None:
+        return uncertain(verdict, "malformed", None, "")
+    unbound = any(b.ref is None for b in verdict.bindings if b.term in terms)
+    cause: Cause = "unbound-term" if unbound else "not-decidable"
+    return msgspec.structs.replace(verdict, cause=cause, confidence=None, confidence_band=None)
+
+
+def _faults(
+    verdict: Verdict, terms: Sequence[str], ground: Ground
+) -> Iterator[tuple[Cause, BlockKind | None, str]]:
+    bound = {b.term: b for b in verdict.bindings}
+    for term in (*terms, *(b.term for b in verdict.bindings)):
+        binding = bound.get(term)
+        if binding is None:
+            yield "malformed", None, ""
+        elif binding.ref is None:
+            yield "unbound-term", "factual-intent", f"'{term}' has no referent in this trace"
+        elif binding.ref.match == "dead":
+            note = binding.ref.note or "does not resolve"
+            yield "dead-ref", "factual-intent", f"the referent of '{term}': {note}"
+    if not verdict.refs:
+        yield "malformed", None, ""
+    for ref in dead(verdict.refs):
+        yield "dead-ref", "factual-intent", f"{ref.obs} {ref.path}: {ref.note}"
+    for ref in verdict.refs:
+        if ref.obs in ground.unread or _scans_unread(ref, ground):
+            yield "unread", "factual-intent", f"{ref.obs} was not shown to the judge"
+    for assumption in verdict.assumptions:
+        if assumption.status != "verified":
+            yield "not-decidable", assumption.kind, assumption.text
+    litmus = verdict.litmus
+    if litmus is not None and litmus.premise.strip() and not (litmus.grounded_by or "").strip():
+        yield "not-decidable", "factual-intent", litmus.premise
+    if all_weak(verdict.refs) and not ground.verified:
+        text = "the cited words are too short or too common to identify evidence"
+        yield "not-decidable", "factual-intent", text
+
+
+def _scans_unread(ref: Ref, ground: Ground) -> bool:
+    return ref.scan is not None and bool(ground.unread)

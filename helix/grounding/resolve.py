@@ -1,0 +1,169 @@
+"""Resolving a ref: does the cited text stand where it is said to stand? (METHOD 4, 5, 11)
+
+Nothing else counts: text that stands elsewhere leaves the ref dead, and the note says where it
+really is. Whitespace is folded on both sides; an ellipsis is a character like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+import re2
+
+from helix.errors import PathError
+from helix.fieldpath import MISSING, parse, parse_relative
+from helix.grounding.texts import as_text, fold, leaves, occurrences, stands_in
+from helix.model.select import at_address, matching, owner, select
+from helix.model.trace import Observation, Trace
+from helix.model.verdict import MAX_CITED, MatchKind, Ref, Scan
+
+SHORT = 8
+COMMON = 3
+
+
+def resolve_refs(
+    trace: Trace, refs: Sequence[Ref], *, complete_channels: Sequence[str] | None = None
+) -> tuple[Ref, ...]:
+    """Return the refs with `match` set, and `note` where one is dead.
+
+    `complete_channels` bounds what an absence may be read from; None lets any channel count,
+    which is for code checks alone.
+    """
+    return tuple(_resolve(trace, ref, complete_channels) for ref in refs)
+
+
+def dead(refs: Sequence[Ref]) -> list[Ref]:
+    """Return the refs that do not resolve."""
+    return [ref for ref in refs if ref.match == "dead"]
+
+
+def all_weak(refs: Sequence[Ref]) -> bool:
+    """Whether there are refs and none is more than weak."""
+    return bool(refs) and all(ref.match in ("weak", "dead") for ref in refs)
+
+
+def repeat_scan(trace: Trace, scan: Scan) -> Scan:
+    """Look again: how many values the channel holds, and how many match the pattern."""
+    path = parse(scan.channel)
+    places = [p for p in select(trace, path) if not p.missing]
+    pattern = _compile(scan.pattern)
+    matches = sum(1 for p in places if pattern.search(_searchable(p.value)) is not None)
+    return Scan(channel=scan.channel, pattern=scan.pattern, items=len(places), matches=matches)
+
+
+def _resolve(trace: Trace, ref: Ref, channels: Sequence[str] | None) -> Ref:
+    if ref.scan is not None:
+        return _resolve_scan(trace, ref, ref.scan, channels)
+    if ref.value is None:
+        return _dead(ref, "an absence needs a scan of the channel that could have held it")
+    if len(ref.value) > MAX_CITED:
+        return _dead(ref, f"cites {len(ref.value)} characters; at most {MAX_CITED} are allowed")
+    try:
+        value = at_address(trace, ref.obs, ref.path)
+    except PathError as error:
+        return _dead(ref, str(error))
+    cited = fold(ref.value)
+    if not cited:
+        return _dead(ref, "cites nothing")
+    if value is MISSING:
+        return _dead(ref, _where_else(trace, ref, cited))
+    kind = _compare(cited, value, _source_text(trace, ref))
+    if kind == "dead":
+        return _dead(ref, _where_else(trace, ref, cited))
+    if kind == "contains" and (len(cited) < SHORT or _common(trace, cited)):
+        kind = "weak"
+    return msgspec.structs.replace(ref, match=kind, note=None)
+
+
+def _compare(cited: str, value: Any, source: str | None) -> MatchKind:
+    if isinstance(value, str):
+        field = fold(value)
+        if cited == field:
+            return "exact"
+        return "contains" if stands_in(cited, field) else "dead"
+    if cited == fold(as_text(value)):
+        return "exact"
+    if source is not None and isinstance(value, dict | list) and stands_in(cited, fold(source)):
+        return "contains"
+    return "dead"
+
+
+def _resolve_scan(trace: Trace, ref: Ref, scan: Scan, channels: Sequence[str] | None) -> Ref:
+    if channels is not None and scan.channel not in channels:
+        listed = ", ".join(channels) or "none"
+        return _dead(ref, f"channel '{scan.channel}' is not declared complete (declared: {listed})")
+    try:
+        again = repeat_scan(trace, scan)
+    except (PathError, re2.error) as error:
+        return _dead(ref, f"the scan cannot be repeated: {error}")
+    if again.matches != 0:
+        return _dead(ref, f"the scan found {again.matches} matches of {again.items} items")
+    if again.items != scan.items:
+        return _dead(ref, f"the scan looked at {again.items} items, not {scan.items}")
+    return msgspec.structs.replace(ref, match="scan", note=None)
+
+
+def _source_text(trace: Trace, ref: Ref) -> str | None:
+    found = owner(trace, ref.obs)
+    if isinstance(found, Observation):
+        return {"input": found.input_text, "output": found.output_text}.get(ref.path)
+    return None
+
+
+def _common(trace: Trace, cited: str) -> bool:
+    count = 0
+    for leaf in leaves(trace):
+        if isinstance(leaf.value, str):
+            count += sum(1 for _ in occurrences(cited, fold(leaf.value)))
+        elif cited == leaf.text:
+            count += 1
+        if count > COMMON:
+            return True
+    return False
+
+
+def _where_else(trace: Trace, ref: Ref, cited: str) -> str:
+    if owner(trace, ref.obs) is None:
+        lead = f"nothing in the trace has the id '{ref.obs}'"
+    elif at_address(trace, ref.obs, ref.path) is MISSING:
+        lead = f"'{ref.obs}' has no field '{ref.path}'"
+    else:
+        lead = "the text does not stand there"
+    for leaf in leaves(trace):
+        if isinstance(leaf.value, str) and stands_in(cited, fold(leaf.value)):
+            return f"{lead}; it stands in {leaf.obs} {leaf.path}"
+    return f"{lead}, nor anywhere else in the trace"
+
+
+def _dead(ref: Ref, note: str) -> Ref:
+    return msgspec.structs.replace(ref, match="dead", note=note)
+
+
+def _searchable(value: Any) -> str:
+    return as_text(value).encode("utf-8", "replace").decode("utf-8")
+
+
+@lru_cache(maxsize=256)
+def _compile(pattern: str) -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    return re2.compile(pattern, options)
+
+
+def channel_values(trace: Trace, channel: str) -> int:
+    """Return how many values a channel holds in this trace."""
+    path = parse(channel)
+    if path.observation is not None and not matching(trace, path.observation):
+        return 0
+    return sum(1 for p in select(trace, path) if not p.missing)
+
+
+def valid_address(text: str) -> bool:
+    """Whether a ref's path names exactly one place."""
+    try:
+        return parse_relative(text).is_address
+    except PathError:
+        return False

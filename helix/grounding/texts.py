@@ -1,0 +1,96 @@
+"""Text as grounding compares it: whitespace folded, token boundaries, every citable leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from helix.fieldpath import render_steps
+from helix.model.canonical import canonical_text
+from helix.model.jsontext import NonFinite
+from helix.model.trace import Message, Observation, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One citable value of a trace: owner id, path inside it, the value."""
+
+    obs: str
+    path: str
+    value: Any
+
+    @property
+    def text(self) -> str:
+        """The value as a string that a ref may cite."""
+        return as_text(self.value)
+
+
+def as_text(value: Any) -> str:
+    """Return a string as it is, anything else as its canonical JSON (`false`, `7`)."""
+    if isinstance(value, str):
+        return value
+    return canonical_text(_finite(value))
+
+
+def fold(text: str) -> str:
+    """Fold every run of whitespace to one space, ends trimmed."""
+    return " ".join(text.split())
+
+
+def stands_in(needle: str, hay: str) -> bool:
+    """Whether a folded text stands in another on token boundaries."""
+    return next(occurrences(needle, hay), None) is not None
+
+
+def occurrences(needle: str, hay: str) -> Iterator[int]:
+    """Yield each offset at which a text stands on token boundaries; an empty one stands nowhere."""
+    if not needle:
+        return
+    at = hay.find(needle)
+    while at >= 0:
+        end = at + len(needle)
+        inside_left = at > 0 and _word(hay[at - 1]) and _word(needle[0])
+        inside_right = end < len(hay) and _word(hay[end]) and _word(needle[-1])
+        if not inside_left and not inside_right:
+            yield at
+        at = hay.find(needle, at + 1)
+
+
+def leaves(trace: Trace) -> Iterator[Leaf]:
+    """Yield every citable leaf: input, messages, observations in seq order, output, the rest."""
+    yield from _below(trace.id, "input", trace.input)
+    done: list[Message | Observation] = [*trace.transcript, *trace.observations]
+    for item in sorted(done, key=lambda item: item.seq):
+        if isinstance(item, Message):
+            yield Leaf(item.id, "text", item.text)
+            continue
+        yield from _below(item.id, "input", item.input)
+        yield from _below(item.id, "output", item.output)
+        for field in ("error", "status", "level"):
+            if getattr(item, field) is not None:
+                yield Leaf(item.id, field, getattr(item, field))
+    for root in ("output", "metadata", "usage"):
+        yield from _below(trace.id, root, trace.part(root))
+
+
+def _below(obs: str, root: str, value: Any) -> Iterator[Leaf]:
+    stack: list[tuple[tuple[str | int, ...], Any]] = [((root,), value)]
+    while stack:
+        steps, node = stack.pop()
+        if isinstance(node, dict) and node:
+            stack.extend(((*steps, str(k)), v) for k, v in reversed(node.items()))
+        elif isinstance(node, list) and node:
+            stack.extend(((*steps, i), v) for i, v in reversed(list(enumerate(node))))
+        elif node is not None:
+            yield Leaf(obs, render_steps(steps), node)
+
+
+def _word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, NonFinite):
+        return str(value)
+    return value

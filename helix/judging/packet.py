@@ -1,0 +1,203 @@
+"""From trace to packet: what the judge may see, every leaf with the address that cites it.
+
+Labels never enter. Huge fields are cut with a declared placeholder, and a trace above the token
+budget is cut in the middle at observation borders; what was not shown is in the ledger, and no
+verdict may rest on it (DESIGN “Judge boundary”).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from helix.grounding.texts import Leaf as TraceLeaf
+from helix.grounding.texts import leaves
+from helix.model.config import SubjectConfig
+from helix.model.criterion import Criterion
+from helix.model.packet import (
+    Coverage,
+    Leaf,
+    MatrixPacket,
+    PacketRow,
+    ShownMessage,
+    ShownStep,
+    SubjectProfile,
+)
+from helix.model.request import Pin
+from helix.model.trace import Observation, Trace
+from helix.model.verdict import AgentStep
+
+LEAF_CHARACTERS = 12_000
+CHARACTERS_PER_TOKEN = 4
+PROMPT_RESERVE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class PacketSettings:
+    """What packets of one run share."""
+
+    subject: SubjectConfig
+    pin: Pin
+    context_tokens: int
+    batch_tools: tuple[str, ...] = ()
+
+
+def build(
+    trace: Trace,
+    rows: Sequence[Criterion],
+    findings: dict[str, str],
+    settings: PacketSettings,
+) -> MatrixPacket:
+    """Return a trace's packet for its residual rows; `findings` are the hybrids' code halves."""
+    by_owner: dict[str, list[TraceLeaf]] = {}
+    for leaf in leaves(trace):
+        by_owner.setdefault(leaf.obs, []).append(leaf)
+    own = by_owner.get(trace.id, [])
+    steps = [
+        ShownStep(
+            step=step,
+            seq=observation.seq,
+            name=observation.name,
+            type=observation.type,
+            leaves=tuple(_shown(leaf) for leaf in by_owner.get(observation.id, [])),
+            flags=observation.flags,
+        )
+        for step, observation in zip(agent_steps(trace), ordered(trace), strict=True)
+    ]
+    messages = [_message(m.id, m.seq, m.role, m.text, m.control) for m in trace.transcript]
+    packet = MatrixPacket(
+        subject=settings.subject.name,
+        trajectory_id=trace.id,
+        criteria=tuple(_row(row, findings.get(row.criterion_id)) for row in rows),
+        trajectory=tuple(steps),
+        transcript=tuple(messages),
+        input=tuple(_shown(leaf) for leaf in own if leaf.path.startswith("input")),
+        output=tuple(_shown(leaf) for leaf in own if not leaf.path.startswith("input")),
+        route=trace.route,
+        subject_profile=profile(settings),
+        pin={"model": settings.pin.model, "temperature": settings.pin.temperature},
+    )
+    budget = int(settings.context_tokens * CHARACTERS_PER_TOKEN * (1 - PROMPT_RESERVE))
+    return _within(packet, budget)
+
+
+def ordered(trace: Trace) -> list[Observation]:
+    """Return the observations by sequence, then time (METHOD 33)."""
+    return sorted(trace.observations, key=lambda o: (o.seq, o.start_time or 0))
+
+
+def agent_steps(trace: Trace) -> tuple[AgentStep, ...]:
+    """Return what the agent did, as facts built by code (METHOD 33)."""
+    return tuple(
+        AgentStep(
+            n=n,
+            id=o.id,
+            tool=o.name,
+            status=o.status or ("error" if o.error else None),
+            detail=o.error,
+        )
+        for n, o in enumerate(ordered(trace), 1)
+    )
+
+
+def profile(settings: PacketSettings) -> SubjectProfile:
+    """Return who the subject is, inferred fields named; an unknown harness stays unknown."""
+    subject = settings.subject
+    inferred = [] if subject.tools else ["tools"]
+    given = any((subject.purpose, subject.skill, subject.scope, subject.tools))
+    return SubjectProfile(
+        identity=subject.name,
+        provenance="given" if given else "reconstructed",
+        purpose=subject.purpose,
+        tools=subject.tools or settings.batch_tools,
+        skill=subject.skill,
+        scope=subject.scope,
+        harness=subject.harness or "unknown",
+        version=subject.version,
+        inferred_fields=tuple(inferred),
+        events=subject.events,
+        routes=subject.routes,
+    )
+
+
+def _row(criterion: Criterion, finding: str | None) -> PacketRow:
+    return PacketRow(
+        criterion_id=criterion.criterion_id,
+        statement=criterion.statement,
+        severity=criterion.severity or "unset",
+        pass_condition=criterion.pass_condition,
+        fail_condition=criterion.fail_condition,
+        dimension=criterion.dimension,
+        judge_inputs=criterion.judge_inputs,
+        terms=criterion.terms,
+        code_finding=finding,
+    )
+
+
+def _shown(leaf: TraceLeaf) -> Leaf:
+    text, elided = _cut(leaf.text)
+    return Leaf(obs=leaf.obs, path=leaf.path, text=text, elided=elided)
+
+
+def _message(id: str, seq: int, role: str, text: str, control: bool) -> ShownMessage:
+    shown, elided = _cut(text)
+    return ShownMessage(id=id, seq=seq, role=role, text=shown, control=control, elided=elided)
+
+
+def _cut(text: str) -> tuple[str, int]:
+    if len(text) <= LEAF_CHARACTERS:
+        return text, 0
+    half = LEAF_CHARACTERS // 2
+    left_out = len(text) - 2 * half
+    return f"{text[:half]}\n[{left_out} characters not shown]\n{text[-half:]}", left_out
+
+
+def _within(packet: MatrixPacket, budget: int) -> MatrixPacket:
+    """Leave out steps and messages from the middle until the packet fits, and say which."""
+    items: list[Any] = sorted([*packet.trajectory, *packet.transcript], key=lambda i: i.seq)
+    sizes = [_size(item) for item in items]
+    fixed = sum(len(leaf.text) for leaf in (*packet.input, *packet.output))
+    order = sorted(range(len(items)), key=lambda i: (min(i, len(items) - 1 - i), i))
+    kept: set[int] = set()
+    used = fixed
+    for at in order:
+        if used + sizes[at] > budget and kept:
+            break
+        kept.add(at)
+        used += sizes[at]
+    unread = [_id(items[i]) for i in range(len(items)) if i not in kept]
+    shown = [items[i] for i in sorted(kept)]
+    cut = [_id(item) for item in shown if _elided(item)]
+    coverage = Coverage(
+        shown=len(shown) - len(cut),
+        truncated=len(cut),
+        elided=len(unread),
+        unread=tuple(unread + cut),
+    )
+    if not unread:
+        return msgspec.structs.replace(packet, coverage=coverage)
+    return msgspec.structs.replace(
+        packet,
+        coverage=coverage,
+        trajectory=tuple(i for i in shown if isinstance(i, ShownStep)),
+        transcript=tuple(i for i in shown if isinstance(i, ShownMessage)),
+    )
+
+
+def _size(item: Any) -> int:
+    if isinstance(item, ShownMessage):
+        return len(item.text) + 40
+    return sum(len(leaf.text) + len(leaf.path) + 20 for leaf in item.leaves) + 60
+
+
+def _id(item: Any) -> str:
+    return str(item.id if isinstance(item, ShownMessage) else item.step.id)
+
+
+def _elided(item: Any) -> bool:
+    if isinstance(item, ShownMessage):
+        return item.elided > 0
+    return any(leaf.elided for leaf in item.leaves)

@@ -1,0 +1,138 @@
+"""From packet to request: deterministic text, the trace fenced by a nonce, criteria after it.
+
+The trace comes first so that providers' prefix caches serve the re-prompts. The nonce is 128
+bits of the digest of the rendered text without it, derived again with a counter should it occur
+in that text; it cannot be guessed from inside the trace without knowing the whole prompt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from helix.judging.rubric import RUBRIC, reply_schema
+from helix.model.canonical import canonical_text
+from helix.model.packet import Leaf, MatrixPacket, ShownMessage, ShownStep
+from helix.model.request import Message, Pin, Request, Unit
+
+
+def render(packet: MatrixPacket, unit: Unit, pin: Pin, channels: tuple[str, ...]) -> Request:
+    """Return the first request of a unit."""
+    nonce = derive_nonce(RUBRIC + _body(packet, channels, nonce=""))
+    messages = (Message("system", RUBRIC), Message("user", _body(packet, channels, nonce)))
+    ids = tuple(row.criterion_id for row in packet.criteria)
+    return Request(unit, pin, messages, nonce, reply_schema(ids))
+
+
+def again(request: Request, answer: str, faults: list[str], unit: Unit) -> Request:
+    """Return the re-prompt that names what was wrong with an answer (METHOD 40, 46)."""
+    listed = "\n".join(f"- {fault}" for fault in faults)
+    text = (
+        "Your answer cannot be used as it stands:\n"
+        f"{listed}\n"
+        "Answer again with the whole JSON object by the same schema, the nonce "
+        f"{request.nonce} in it. Change a result if the evidence does not carry it."
+    )
+    messages = (*request.messages, Message("assistant", answer), Message("user", text))
+    return Request(unit, request.pin, messages, request.nonce, request.reply_schema)
+
+
+def derive_nonce(text: str) -> str:
+    """Return 32 hex digits that do not occur in the text."""
+    counter = 0
+    while True:
+        seed = f"{counter}\n{text}".encode("utf-8", "backslashreplace")
+        nonce = hashlib.sha256(seed).hexdigest()[:32]
+        if nonce not in text:
+            return nonce
+        counter += 1
+
+
+def _body(packet: MatrixPacket, channels: tuple[str, ...], nonce: str) -> str:
+    parts = [f"<<<RECORDING {nonce}", f"recording id: {_line(packet.trajectory_id)}"]
+    if packet.route is not None:
+        parts.append(f"route: {_line(packet.route)}")
+    parts += ["", "## what the agent was asked", *map(_leaf, packet.input)]
+    parts += ["", "## what was said and done, in order"]
+    items: list[Any] = sorted([*packet.transcript, *packet.trajectory], key=lambda i: i.seq)
+    parts += [_message(i) if isinstance(i, ShownMessage) else _step(i) for i in items]
+    parts += ["", "## what it ended with", *map(_leaf, packet.output)]
+    parts += [f"RECORDING {nonce}>>>", "", _coverage(packet)]
+    parts += ["", "## the agent", _profile(packet)]
+    if packet.premises:
+        parts += ["", "## premises that people vouch for, citable by id"]
+        parts += [f"{p.id} ({p.kind}, {p.by}, {p.at}): {p.text}" for p in packet.premises]
+    declared = ", ".join(channels) or "none"
+    parts += ["", f"channels declared complete: {declared}"]
+    parts += ["", "## criteria", *map(_row, packet.criteria)]
+    ids = tuple(row.criterion_id for row in packet.criteria)
+    parts += ["", f"Schema of the answer: {canonical_text(reply_schema(ids))}"]
+    parts += [f'Put "nonce": "{nonce}" first.']
+    return "\n".join(parts)
+
+
+def _leaf(leaf: Leaf) -> str:
+    return f"[{_line(leaf.obs)}] {_line(leaf.path)}\n{_indent(leaf.text)}"
+
+
+def _message(message: ShownMessage) -> str:
+    control = " (control text, not a person)" if message.control else ""
+    head = f"[{_line(message.id)}] text — message, {_line(message.role)}{control}"
+    return f"{head}\n{_indent(message.text)}"
+
+
+def _step(step: ShownStep) -> str:
+    flags = f" flags: {', '.join(step.flags)}" if step.flags else ""
+    name = f"{_line(step.type)} {_line(step.name)}"
+    head = f"[{_line(step.step.id)}] step {step.step.n}: {name}{flags}"
+    return "\n".join([head, *(f"  {_leaf(leaf)}" for leaf in step.leaves)])
+
+
+def _indent(text: str) -> str:
+    """Set every line of a text behind a margin, so that none of them can pose as a heading."""
+    return "\n".join(f"    {line}" for line in text.splitlines() or [""])
+
+
+def _line(text: str) -> str:
+    """Keep a name from the trace on its line: every control character is shown as its escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _coverage(packet: MatrixPacket) -> str:
+    ledger = packet.coverage
+    if not ledger.unread:
+        return "The recording is shown whole."
+    return (
+        f"Not all is shown: {ledger.elided} left out, {ledger.truncated} cut. "
+        f"No verdict may rest on: {', '.join(ledger.unread)}"
+    )
+
+
+def _profile(packet: MatrixPacket) -> str:
+    profile = packet.subject_profile
+    if profile is None:
+        return f"name: {packet.subject}"
+    facts = {
+        "name": profile.identity,
+        "purpose": profile.purpose,
+        "tools": ", ".join(profile.tools),
+        "skill": profile.skill,
+        "scope": profile.scope,
+        "harness": profile.harness,
+        "inferred": ", ".join(profile.inferred_fields),
+    }
+    return "\n".join(f"{key}: {value}" for key, value in facts.items() if value)
+
+
+def _row(row: Any) -> str:
+    lines = [f"### {row.criterion_id}", row.statement]
+    for label, text in (
+        ("Pass when", row.pass_condition),
+        ("Fail when", row.fail_condition),
+        ("Terms to bind", ", ".join(row.terms)),
+        ("Look at", ", ".join(row.judge_inputs)),
+        ("Code already established", row.code_finding),
+    ):
+        if text:
+            lines.append(f"{label}: {text}")
+    return "\n".join(lines)

@@ -1,0 +1,401 @@
+"""The one reader of judge replies: parse first, repair only on failure, and say so.
+
+A reply is used only if it holds exactly one JSON object with the request's nonce, in the asked
+shape, with every row answered once. Anything else is unusable, with its cause; it is never read
+for a verdict (METHOD 40, DESIGN “Reply parsing”). An object copied from the trace has no nonce
+and never counts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import msgspec
+
+from helix.model.request import Reply
+from helix.model.verdict import (
+    Assumption,
+    Binding,
+    BlockedBy,
+    Candidate,
+    Cause,
+    Context,
+    ExpectedStep,
+    Fidelity,
+    Health,
+    JudgeStep,
+    Litmus,
+    Localize,
+    Locus,
+    NotApplicable,
+    Ref,
+    Scan,
+    StepKind,
+    Understanding,
+    Verdict,
+)
+
+_INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060\u00ad"
+_THINKING_END = re.compile(r"</(?:think|thinking|reasoning|thought)>", re.IGNORECASE)
+_FENCE = re.compile(r"```[A-Za-z0-9_-]*[ \t]*\r?\n(.*?)\r?\n?```", re.DOTALL)
+MAX_REPLY_CHARACTERS = 2_000_000
+MAX_OBJECTS_TRIED = 2_000
+LOCI = get_args(Locus)
+STEP_KINDS = get_args(StepKind)
+
+
+class _Loose(msgspec.Struct, frozen=True, rename="camel"):
+    """The base of a judge's own shapes: fields beyond the schema are ignored."""
+
+
+class _Ref(_Loose, frozen=True):
+    obs: str
+    path: str
+    value: str | int | float | bool | None = None
+    scan: Scan | None = None
+
+
+class _Binding(_Loose, frozen=True):
+    term: str
+    ref: _Ref | None = None
+
+
+class _Verdict(_Loose, frozen=True):
+    criterion_id: str
+    critique: str
+    result: str
+    claim: str | None = None
+    refs: tuple[_Ref, ...] = ()
+    bindings: tuple[_Binding, ...] = ()
+    litmus: Litmus | None = None
+    assumptions: tuple[Assumption, ...] = ()
+    blocked_by: BlockedBy | None = None
+    confidence: float | None = None
+
+
+class _NotApplicable(_Loose, frozen=True):
+    criterion_id: str
+    critique: str
+    refs: tuple[_Ref, ...] = ()
+
+
+class _Step(_Loose, frozen=True):
+    kind: str
+    text: str | None = None
+    anchor: int | None = None
+
+
+class _Expected(_Loose, frozen=True):
+    expected: str
+    rationale: str | None = None
+
+
+class _Understanding(_Loose, frozen=True):
+    rephrase: str
+    given: tuple[str, ...] = ()
+    inferred: tuple[str, ...] = ()
+
+
+class _Context(_Loose, frozen=True):
+    harness: str = "unknown"
+    scenario: str | None = None
+    exit_states: tuple[str, ...] = ()
+
+
+class _Candidate(_Loose, frozen=True):
+    kind: str
+    detection: str
+    anchor: int | None = None
+
+
+class _Health(_Loose, frozen=True):
+    context_gathered: bool = False
+    grounded: bool = False
+    assumed: bool = False
+    stopped_at_symptom: bool = False
+
+
+class _Localize(_Loose, frozen=True):
+    root: str
+    locus: str
+    refs: tuple[_Ref, ...] = ()
+
+
+class _Fidelity(_Loose, frozen=True):
+    complete: bool
+    reason: str | None = None
+
+
+class _Answer(_Loose, frozen=True):
+    nonce: str
+    verdicts: tuple[_Verdict, ...]
+    understanding: _Understanding | None = None
+    expected_trajectory: tuple[_Expected, ...] = ()
+    context: _Context | None = None
+    judge_steps: tuple[_Step, ...] = ()
+    fidelity: _Fidelity = _Fidelity(complete=True)
+    not_applicable: tuple[_NotApplicable, ...] = ()
+    candidates: tuple[_Candidate, ...] = ()
+    localize: _Localize | None = None
+    health: _Health | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A usable reply: verdicts and na entries by row, and the judge's walk."""
+
+    verdicts: dict[str, Verdict]
+    not_applicable: dict[str, NotApplicable]
+    fidelity: Fidelity
+    understanding: Understanding | None
+    expected_trajectory: tuple[ExpectedStep, ...]
+    context: Context | None
+    judge_steps: tuple[JudgeStep, ...]
+    candidates: tuple[Candidate, ...]
+    localize: Localize | None
+    health: Health | None
+    repaired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """A reply that holds no verdict: its cause, and what to tell the judge."""
+
+    cause: Cause
+    reason: str
+
+
+class _Fault(Exception):
+    """Why a reply cannot be used."""
+
+
+def read(reply: Reply, nonce: str, rows: Sequence[str]) -> Answer | Unusable:
+    """Return what a reply says of the rows, or why it says nothing."""
+    if reply.finish_reason in ("content_filter", "refusal"):
+        return Unusable("refusal", f"the judge refused (finish reason {reply.finish_reason})")
+    if not _trim(reply.text):
+        return Unusable(
+            "malformed", "the content is empty; if reasoning used it up, raise judge.max_tokens"
+        )
+    if reply.finish_reason == "length":
+        return Unusable("malformed", "cut off at the output limit; raise judge.max_tokens")
+    if len(reply.text) > MAX_REPLY_CHARACTERS:
+        return Unusable("malformed", f"longer than {MAX_REPLY_CHARACTERS} characters")
+    try:
+        value, repaired = _object(reply.text, nonce)
+        return _answer(value, rows, repaired)
+    except _Fault as fault:
+        return Unusable("malformed", str(fault))
+
+
+def _object(text: str, nonce: str) -> tuple[dict[str, Any], bool]:
+    """Return the judge's own object: the whole text, else what a thinking part or fence leaves."""
+    text = _trim(text)
+    whole = _parsed(text)
+    if whole is None:
+        ends = list(_THINKING_END.finditer(text))
+        if ends:
+            text = _trim(text[ends[-1].end() :])
+            whole = _parsed(text)
+    if whole is None:
+        fenced = _FENCE.findall(text)
+        if len(fenced) == 1:
+            whole = _parsed(_trim(fenced[0]))
+    if whole is not None:
+        value, repaired = whole
+        return _own(_unwrapped(value), nonce), repaired
+    return _only_one(text, nonce), False
+
+
+def _only_one(text: str, nonce: str) -> dict[str, Any]:
+    found = list(_objects(text))
+    own = [value for value in found if value.get("nonce") == nonce]
+    if not found:
+        raise _Fault("no JSON object in it: answer with the object of the schema and nothing else")
+    if not own:
+        raise _Fault(f"no object carries the nonce {nonce}")
+    if any(value != own[0] for value in own[1:]):
+        raise _Fault(f"{len(own)} objects disagree: answer with one")
+    return own[0]
+
+
+def _own(value: Any, nonce: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _Fault(f"the answer must be a JSON object (got {type(value).__name__})")
+    if value.get("nonce") != nonce:
+        raise _Fault(f"the nonce must be {nonce} (got {str(value.get('nonce'))[:40]!r})")
+    return value
+
+
+def _unwrapped(value: Any) -> Any:
+    if isinstance(value, list):
+        if len(value) != 1:
+            raise _Fault(f"a list of {len(value)}: answer with one object")
+        return value[0]
+    return value
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield every outermost JSON object in a text, left to right."""
+    decoder = json.JSONDecoder(object_pairs_hook=_no_conflict)
+    at = text.find("{")
+    for _ in range(MAX_OBJECTS_TRIED):
+        if at < 0:
+            return
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            at = text.find("{", at + 1)
+            continue
+        yield value
+        at = text.find("{", end)
+
+
+def _parsed(text: str) -> tuple[Any, bool] | None:
+    """Return (value, repaired) for a text that is JSON as a whole, None where it is not."""
+    for strict in (True, False):
+        try:
+            value = json.loads(
+                text, strict=strict, object_pairs_hook=_no_conflict, parse_constant=_no_constant
+            )
+        except (ValueError, RecursionError):
+            continue
+        return value, not strict
+    return None
+
+
+def _no_conflict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for key, item in pairs:
+        if key in value and value[key] != item:
+            raise _Fault(f"the key '{key}' stands twice with different values")
+        value[key] = item
+    return value
+
+
+def _no_constant(literal: str) -> Any:
+    raise _Fault(f"{literal} is not a JSON number")
+
+
+def _answer(value: dict[str, Any], rows: Sequence[str], repaired: bool) -> Answer:
+    try:
+        answer = msgspec.convert(value, _Answer)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise _Fault(f"not in the asked shape: {error}") from None
+    if not answer.fidelity.complete:
+        return _built(answer, {}, {}, repaired)
+    verdicts: dict[str, Verdict] = {}
+    excused: dict[str, NotApplicable] = {}
+    for verdict in answer.verdicts:
+        _once(verdict.criterion_id, rows, {**verdicts, **excused})
+        verdicts[verdict.criterion_id] = _verdict(verdict)
+    for entry in answer.not_applicable:
+        _once(entry.criterion_id, rows, {**verdicts, **excused})
+        _written(entry.criterion_id, entry.critique)
+        excused[entry.criterion_id] = NotApplicable(
+            criterion_id=entry.criterion_id, critique=entry.critique, refs=_refs(entry.refs)
+        )
+    missing = [row for row in rows if row not in verdicts and row not in excused]
+    if missing:
+        raise _Fault(f"no verdict for: {', '.join(missing)}")
+    return _built(answer, verdicts, excused, repaired)
+
+
+def _once(criterion: str, rows: Sequence[str], seen: dict[str, Any]) -> None:
+    if criterion not in rows:
+        raise _Fault(f"'{criterion[:80]}' is not one of the rows: {', '.join(rows)}")
+    if criterion in seen:
+        raise _Fault(f"'{criterion}' is answered twice")
+
+
+def _written(criterion: str, critique: str) -> None:
+    if not critique.strip():
+        raise _Fault(f"'{criterion}' has no critique")
+
+
+def _verdict(raw: _Verdict) -> Verdict:
+    label = "".join(c for c in raw.result if c not in _INVISIBLE).strip().lower()
+    if label not in ("pass", "fail", "uncertain"):
+        raise _Fault(
+            f"'{raw.criterion_id}': result must be pass, fail or uncertain "
+            f"(got {raw.result[:40]!r})"
+        )
+    _written(raw.criterion_id, raw.critique)
+    if raw.confidence is not None and not 0 <= raw.confidence <= 1:
+        raise _Fault(f"'{raw.criterion_id}': confidence must be between 0 and 1")
+    return Verdict(
+        criterion_id=raw.criterion_id,
+        critique=raw.critique,
+        result=label,  # type: ignore[arg-type]
+        confidence=raw.confidence,
+        claim=raw.claim,
+        refs=_refs(raw.refs),
+        bindings=tuple(
+            Binding(term=b.term, ref=None if b.ref is None else _refs((b.ref,))[0])
+            for b in raw.bindings
+        ),
+        litmus=raw.litmus,
+        assumptions=raw.assumptions,
+        blocked_by=raw.blocked_by,
+    )
+
+
+def _refs(refs: Sequence[_Ref]) -> tuple[Ref, ...]:
+    return tuple(Ref(obs=r.obs, path=r.path, value=_cited(r.value), scan=r.scan) for r in refs)
+
+
+def _cited(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value)
+
+
+def _built(
+    answer: _Answer,
+    verdicts: dict[str, Verdict],
+    excused: dict[str, NotApplicable],
+    repaired: bool,
+) -> Answer:
+    found = answer.localize
+    return Answer(
+        verdicts=verdicts,
+        not_applicable=excused,
+        fidelity=_as(answer.fidelity, Fidelity),
+        understanding=_as(answer.understanding, Understanding),
+        expected_trajectory=tuple(_as(step, ExpectedStep) for step in answer.expected_trajectory),
+        context=_as(answer.context, Context),
+        judge_steps=tuple(
+            JudgeStep(kind=_among(s.kind, STEP_KINDS, "examine"), text=s.text, anchor=s.anchor)
+            for s in answer.judge_steps
+        ),
+        candidates=tuple(
+            Candidate(
+                kind=_among(c.kind, ("eval", "dataset"), "eval"),
+                detection=c.detection,
+                anchor=c.anchor,
+            )
+            for c in answer.candidates
+        ),
+        localize=None
+        if found is None
+        else Localize(
+            root=found.root, locus=_among(found.locus, LOCI, "skill"), refs=_refs(found.refs)
+        ),
+        health=_as(answer.health, Health),
+        repaired=repaired,
+    )
+
+
+def _as(loose: Any, shape: Any) -> Any:
+    return None if loose is None else shape(**msgspec.structs.asdict(loose))
+
+
+def _among(word: str, known: Sequence[str], otherwise: str) -> Any:
+    """Keep a side remark whose label is not one of ours under the plainest of ours."""
+    return word if word in known else otherwise
+
+
+def _trim(text: str) -> str:
+    return text.strip().strip(_INVISIBLE).strip()

@@ -1,0 +1,149 @@
+"""The trajectory axis: one question for the whole residual matrix of one trace (METHOD 38).
+
+A generator: it yields requests and is sent replies. An unusable reply earns at most two
+re-prompts, a reply whose evidence is missing or dead earns one that names it. Then what is not
+usable stays unadjudicated with its cause, and what does not stand becomes uncertain (METHOD 40,
+46).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import msgspec
+
+from helix.grounding import Ground, complaints, resolved, settle, settle_na
+from helix.judging.rendering import again, render
+from helix.judging.reply import Answer, Unusable, read
+from helix.model.canonical import digest
+from helix.model.packet import MatrixPacket
+from helix.model.request import NoReply, Pin, Reply, Request, Unit
+from helix.model.verdict import Cause, NotApplicable, Verdict
+
+RE_PROMPTS = 2
+
+Asking = Generator[Request, "Reply | NoReply", "Judged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a judge left behind for one trace: verdicts, walk, or the cause of neither."""
+
+    verdicts: dict[str, Verdict]
+    not_applicable: dict[str, NotApplicable]
+    answer: Answer | None
+    cause: Cause | None
+    reason: str
+    prompt_digest: str
+    reply_digest: str | None
+    decisions: tuple[dict[str, str], ...]
+    returned_model: str | None = None
+    reviewer: str | None = None
+    effective: dict[str, object] | None = None
+
+
+def judge_trajectory(packet: MatrixPacket, unit: Unit, pin: Pin, ground: Ground) -> Asking:
+    """Ask for the packet's rows and return what was answered, grounded."""
+    rows = tuple(row.criterion_id for row in packet.criteria)
+    first = render(packet, unit, pin, ground.complete_channels)
+    request, unusable, named = first, 0, False
+    notes: list[dict[str, str]] = []
+    usable: tuple[Answer, Reply] | None = None
+    while True:
+        reply = yield request
+        if isinstance(reply, NoReply):
+            notes.append({"kind": "no-reply", "cause": reply.cause, "text": reply.text})
+            break
+        answer = read(reply, request.nonce, rows)
+        if isinstance(answer, Unusable):
+            notes.append({"kind": "unusable", "cause": answer.cause, "text": answer.reason})
+            unusable += 1
+            faults = [answer.reason]
+            if unusable > RE_PROMPTS:
+                reply = NoReply(answer.cause, answer.reason)
+                break
+        else:
+            if answer.repaired:
+                notes.append({"kind": "repaired", "text": "control characters inside strings"})
+            usable = answer, reply
+            faults = _faults(answer, packet, ground)
+            if not faults or named:
+                break
+            named = True
+            notes += [{"kind": "re-prompt", "text": fault} for fault in faults]
+        next_unit = msgspec.structs.replace(unit, attempt=request.unit.attempt + 1)
+        request = again(request, reply.text, faults, next_unit)
+    if usable is None:
+        assert isinstance(reply, NoReply)
+        return _nothing(reply, first, notes)
+    return _settled(*usable, packet, ground, first, notes)
+
+
+def _faults(answer: Answer, packet: MatrixPacket, ground: Ground) -> list[str]:
+    found: list[str] = []
+    for row in packet.criteria:
+        verdict = answer.verdicts.get(row.criterion_id)
+        if verdict is not None:
+            named = complaints(resolved(verdict, ground), row.terms)
+            found += [f"{row.criterion_id}: {fault}" for fault in named]
+        excused = answer.not_applicable.get(row.criterion_id)
+        if excused is not None:
+            checked = settle_na(excused, ground)
+            if isinstance(checked, Verdict):
+                found.append(f"{row.criterion_id}: not applicable needs refs that resolve")
+    return found
+
+
+def _settled(
+    answer: Answer,
+    reply: Reply,
+    packet: MatrixPacket,
+    ground: Ground,
+    first: Request,
+    notes: list[dict[str, str]],
+) -> Judged:
+    verdicts: dict[str, Verdict] = {}
+    excused: dict[str, NotApplicable] = {}
+    for row in packet.criteria:
+        if row.criterion_id in answer.verdicts:
+            given = resolved(answer.verdicts[row.criterion_id], ground)
+            verdicts[row.criterion_id] = settle(given, row.terms, ground)
+        elif row.criterion_id in answer.not_applicable:
+            checked = settle_na(answer.not_applicable[row.criterion_id], ground)
+            if isinstance(checked, Verdict):
+                verdicts[row.criterion_id] = checked
+            else:
+                excused[row.criterion_id] = checked
+    for criterion, verdict in verdicts.items():
+        said = answer.verdicts.get(criterion)
+        if said is None or verdict.result != said.result:
+            cause = verdict.cause or ""
+            was = said.result if said else "na"
+            notes.append({"kind": "downgrade", "criterion": criterion, "from": was, "cause": cause})
+    return Judged(
+        verdicts=verdicts,
+        not_applicable=excused,
+        answer=answer,
+        cause=None,
+        reason="",
+        prompt_digest=first.prompt_digest,
+        reply_digest=digest(reply.text),
+        decisions=tuple(notes),
+        returned_model=reply.returned_model,
+        reviewer=reply.made_by,
+        effective=reply.effective,
+    )
+
+
+def _nothing(reply: NoReply, first: Request, notes: list[dict[str, str]]) -> Judged:
+    return Judged(
+        verdicts={},
+        not_applicable={},
+        answer=None,
+        cause=reply.cause,
+        reason=reply.text,
+        prompt_digest=first.prompt_digest,
+        reply_digest=None,
+        decisions=tuple(notes),
+    )
