@@ -1,0 +1,1 @@
+"""The command line: the only floor that knows Hydra. The core runs from a `Config` without it."""

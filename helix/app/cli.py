@@ -1,0 +1,116 @@
+"""`helix`: the first word is the command; everything else is imported when it is needed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from helix import __version__
+from helix.app import console, failures
+from helix.errors import ExitCode, UsageError, unknown
+
+HYDRA = {"evaluate": "recorded traces and a suite to verdicts, a gate and an exit code"}
+PLAIN = {
+    "criteria": "lint a suite",
+    "plugins": "list trace formats, checks, judges, renderers and what provides them",
+    "schema": "print the JSON Schema of a file that Helix reads or writes",
+}
+NOT_BUILT = (
+    "audit",
+    "build-dataset",
+    "build-evals",
+    "cache",
+    "calibrate",
+    "discover",
+    "doctor",
+    "improve",
+    "init",
+    "labels",
+    "memory",
+    "report",
+    "traces",
+    "validate",
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; messages go to standard error."""
+    console.prepare()
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return int(_dispatched(words))
+    except KeyboardInterrupt:
+        console.tell("helix: interrupted; the same command goes on where it stopped")
+        return int(ExitCode.INTERRUPTED)
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ExitCode.PASS)
+    except Exception as error:
+        return int(failures.told(error))
+
+
+def _dispatched(words: list[str]) -> ExitCode:
+    if not words:
+        console.tell(_overview())
+        return ExitCode.USAGE
+    first, rest = words[0], words[1:]
+    if first in ("-h", "--help", "help"):
+        console.say(_overview())
+        return ExitCode.PASS
+    if first == "--version" or (first in HYDRA and "--version" in rest):
+        console.say(f"helix {__version__}")
+        return ExitCode.PASS
+    if first in ("-sc", "--shell-completion"):
+        from helix.app import launch
+
+        return launch.complete(words, list(HYDRA))
+    if first in HYDRA:
+        return _hydra(first, rest)
+    if first in PLAIN:
+        return _plain(first, rest)
+    if first in NOT_BUILT:
+        raise UsageError(f"helix {first} is not in this version ({__version__}); see: helix --help")
+    raise UsageError(unknown("command", first, [*HYDRA, *PLAIN]))
+
+
+def _hydra(command: str, rest: list[str]) -> ExitCode:
+    if "-h" in rest or "--help" in rest:
+        from helix.app import manual
+
+        console.say(manual.page(command))
+        return ExitCode.PASS
+    from helix.app import launch
+
+    return launch.run(command, rest)
+
+
+def _plain(command: str, rest: list[str]) -> ExitCode:
+    if command == "criteria":
+        from helix.app.commands import criteria
+
+        return criteria.run(rest)
+    if command == "plugins":
+        from helix.app.commands import plugins
+
+        return plugins.run(rest)
+    from helix.app.commands import schema
+
+    return schema.run(rest)
+
+
+def _overview() -> str:
+    width = max(map(len, [*HYDRA, *PLAIN]))
+    lines = [f"  {name:<{width}}  {text}" for name, text in sorted({**HYDRA, **PLAIN}.items())]
+    return "\n".join(
+        [
+            "Usage: helix COMMAND [ARGUMENT ...]",
+            "",
+            "Evaluate what an LLM agent did.",
+            "",
+            "Commands:",
+            *lines,
+            "",
+            "  helix COMMAND --help explains a command; helix --version says which Helix this is.",
+            "",
+            f"Planned, not in this version: {', '.join(NOT_BUILT)}.",
+        ]
+    )

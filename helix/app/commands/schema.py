@@ -1,0 +1,58 @@
+"""`helix schema NAME`: the JSON Schema of what Helix reads or writes, from its one definition."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from helix.app import console
+from helix.errors import ExitCode, UnknownNameError, unknown
+
+SHAPES = {
+    "config": ("helix.model.config", "Config", "the configuration of a run"),
+    "criterion": ("helix.model.criterion", "Criterion", "one row of a suite"),
+    "manifest": ("helix.model.manifest", "ManifestEntry", "one line of manifest.jsonl"),
+    "packet": ("helix.model.packet", "MatrixPacket", "what a judge is asked about one trace"),
+    "plan": ("helix.model.config", "Plan", "plan.json, a frozen run"),
+    "reply": ("helix.model.request", "Reply", "what a judge answered"),
+    "request": ("helix.model.request", "Request", "what a judge is asked"),
+    "scorecard": ("helix.model.scorecard", "Scorecard", "scorecard.json, the result of a run"),
+    "suite": ("helix.model.criterion", "Suite", "a criteria file"),
+    "verdict": ("helix.model.verdict", "MatrixVerdictFile", "one line of verdicts.jsonl"),
+}
+
+
+def run(argv: Sequence[str]) -> ExitCode:
+    """Print one schema, or the names there are."""
+    parser = argparse.ArgumentParser(
+        prog="helix schema",
+        description="Print the JSON Schema of a file that Helix reads or writes; without NAME, "
+        "list the names. Exits 0, or 2 for an unknown name.",
+    )
+    parser.add_argument("name", metavar="NAME", nargs="?", help="what to print")
+    parser.add_argument("--json", action="store_true", help="list the names as JSON")
+    args = parser.parse_args(argv)
+    if args.name:
+        console.say(json.dumps(schema(args.name), indent=2, ensure_ascii=False))
+    elif args.json:
+        console.say(json.dumps({name: text for name, (_, _, text) in SHAPES.items()}, indent=2))
+    else:
+        width = max(map(len, SHAPES))
+        console.say("\n".join(f"{n:<{width}}  {text}" for n, (_, _, text) in SHAPES.items()))
+    return ExitCode.PASS
+
+
+def schema(name: str) -> dict[str, Any]:
+    """Return the JSON Schema of a shape by its name; UnknownNameError lists the names."""
+    if name not in SHAPES:
+        raise UnknownNameError(unknown("schema", name, SHAPES))
+    module, attribute, _ = SHAPES[name]
+    shape = getattr(importlib.import_module(module), attribute)
+    if hasattr(shape, "model_json_schema"):
+        return dict(shape.model_json_schema(by_alias=True))
+    import msgspec
+
+    return dict(msgspec.json.schema(shape))

@@ -1,0 +1,41 @@
+"""Standard output for results, standard error for everything else."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import TextIO
+
+
+def prepare() -> None:
+    """Make both streams take any text: UTF-8 unless told otherwise, `?` for what does not fit."""
+    told = bool(os.environ.get("PYTHONIOENCODING"))
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is None:
+            continue
+        if told or stream.isatty():
+            reconfigure(errors="replace")
+        else:
+            reconfigure(encoding="utf-8", errors="replace")
+
+
+def say(text: str) -> None:
+    """Write a result to standard output; a reader that went away is no error."""
+    _write(sys.stdout, text)
+
+
+def tell(text: str) -> None:
+    """Write a message to standard error."""
+    _write(sys.stderr, text)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    try:
+        stream.write(text if text.endswith("\n") or not text else text + "\n")
+        stream.flush()
+    except BrokenPipeError:
+        # The interpreter flushes once more when it ends.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

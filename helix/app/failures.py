@@ -1,0 +1,25 @@
+"""How an exception becomes a message on standard error and an exit code."""
+
+from __future__ import annotations
+
+import os
+import traceback
+
+from helix.app import console
+from helix.errors import ExitCode, HelixError
+
+DEBUG_VARIABLE = "HELIX_DEBUG"
+
+
+def told(error: Exception) -> ExitCode:
+    """Say what went wrong and return the exit code: the error's own, or INTERNAL for a crash."""
+    if os.environ.get(DEBUG_VARIABLE) == "1":
+        console.tell("".join(traceback.format_exception(error)))
+    if isinstance(error, HelixError):
+        console.tell(f"helix: {error}")
+        return error.exit_code
+    name = type(error).__name__
+    text = str(error).strip()
+    console.tell(f"helix: internal error: {name}{f': {text}' if text else ''}")
+    console.tell(f"  this is a fault in Helix or around it; {DEBUG_VARIABLE}=1 shows where")
+    return ExitCode.INTERNAL

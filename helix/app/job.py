@@ -1,0 +1,66 @@
+"""One run of a Hydra command: its body, and what is left in its directory of how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+from helix.app import console, failures
+from helix.errors import ExitCode
+from helix.files import atomic_write
+from helix.model.config import Config
+
+RUNMETA = "runmeta.json"
+
+
+def execute(command: str, config: Config, run_dir: Path) -> ExitCode:
+    """Carry a run out and return its exit code, which is also written to its directory.
+
+    Nothing but an interruption is raised, so that one job never cancels a sweep.
+    """
+    _record(run_dir, None)
+    try:
+        module = importlib.import_module(f"helix.app.commands.{command.replace('-', '_')}")
+        outcome = module.run(config, run_dir)
+        console.say(outcome.text)
+        code = ExitCode(outcome.exit_code)
+    except KeyboardInterrupt:
+        _record(run_dir, ExitCode.INTERRUPTED)
+        raise
+    except Exception as error:
+        code = failures.told(error)
+    _record(run_dir, code)
+    return code
+
+
+def exit_code(run_dir: Path) -> ExitCode:
+    """Return the exit code that a run left in its directory; INTERNAL if it left none."""
+    try:
+        return ExitCode(_read(run_dir / RUNMETA)["exitCode"])
+    except (KeyError, ValueError):
+        return ExitCode.INTERNAL
+
+
+def _record(run_dir: Path, code: ExitCode | None) -> None:
+    if not run_dir.is_dir():
+        return
+    meta = _read(run_dir / RUNMETA)
+    meta.pop("exitCode", None)
+    if code is not None:
+        meta["exitCode"] = int(code)
+    elif not meta:
+        return
+    text = json.dumps(meta, indent=2, sort_keys=True, ensure_ascii=False)
+    with contextlib.suppress(OSError):
+        atomic_write(run_dir / RUNMETA, (text + "\n").encode("utf-8", "backslashreplace"))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

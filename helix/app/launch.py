@@ -1,0 +1,153 @@
+"""The shim over Hydra: one command's words to one run, a sweep, or what Hydra itself can show."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra._internal.hydra import Hydra
+from hydra._internal.utils import get_args_parser
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.types import RunMode
+from omegaconf import DictConfig, open_dict
+
+from helix.app import compose as composing
+from helix.app import console, job
+from helix.app.compose import Typed
+from helix.app.plugins import registry
+from helix.app.quoting import quoted
+from helix.errors import ConfigError, ExitCode, UsageError, worst
+
+REFUSED_FLAGS = {
+    "experimental_rerun": "--experimental-rerun is refused: it would unpickle a file",
+    "config_path": "--config-path is refused: add a folder with --config-dir",
+    "config_name": "--config-name is refused: the command has its own; use experiment=NAME",
+}
+
+
+def run(command: str, argv: Sequence[str]) -> ExitCode:
+    """Run a Hydra command with its words in any order and return its exit code."""
+    args = _parsed(command, argv)
+    folders = [*registry().config_paths(), *([args.config_dir] if args.config_dir else [])]
+    with composing.opened(command, folders) as hydra:
+        if args.shell_completion:
+            hydra.shell_completion(command, args.overrides)
+            return ExitCode.PASS
+        groups = [g for g in hydra.config_loader.list_groups("") if g != "hydra"]
+        overrides = composing.typed(args.overrides, groups, multirun=args.multirun)
+        if args.cfg or args.info or args.hydra_help:
+            return _show(hydra, command, args, [o.word for o in overrides])
+        if args.multirun:
+            return _sweep(hydra, command, overrides)
+        return _single(hydra, command, overrides)
+
+
+def complete(argv: Sequence[str], commands: Sequence[str]) -> ExitCode:
+    """Answer a shell's completion: the command's name first, then what Hydra knows of it."""
+    line = os.environ.get("COMP_LINE", "")
+    words = line.split()
+    if any(word.startswith("query=") for word in argv):
+        if len(words) < 2 or (len(words) == 2 and not line.endswith(" ")):
+            start = words[1] if len(words) == 2 else ""
+            console.say(" ".join(c for c in commands if c.startswith(start)))
+            return ExitCode.PASS
+        os.environ["COMP_LINE"] = line.replace(words[1], "", 1)
+    return run(words[1] if len(words) > 1 else commands[0], argv)
+
+
+def _parsed(command: str, argv: Sequence[str]) -> argparse.Namespace:
+    parser = get_args_parser()
+    parser.prog = f"helix {command}"
+
+    def wrong(message: str) -> NoReturn:
+        raise UsageError(f"{message}; see: helix {command} --help")
+
+    parser.error = wrong  # type: ignore[method-assign]
+    # Intermixed, because Hydra's own order refuses an option after an override.
+    args = parser.parse_intermixed_args(list(argv))
+    for name, text in REFUSED_FLAGS.items():
+        if getattr(args, name):
+            raise UsageError(text)
+    if args.multirun and (args.run or args.cfg or args.info):
+        raise UsageError("--multirun cannot be combined with --run, --cfg or --info")
+    return args
+
+
+def _show(hydra: Hydra, command: str, args: argparse.Namespace, words: Sequence[str]) -> ExitCode:
+    composing.compose(hydra, command, words)
+    args.overrides = list(words)
+    if args.cfg:
+        hydra.show_cfg(command, args.overrides, args.cfg, args.package, args.resolve)
+    elif args.info:
+        hydra.show_info(args.info, config_name=command, overrides=args.overrides)
+    else:
+        hydra.hydra_help(command, args_parser=get_args_parser(), args=args)
+    return ExitCode.PASS
+
+
+def _single(hydra: Hydra, command: str, overrides: Sequence[Typed]) -> ExitCode:
+    composed = composing.compose(hydra, command, [o.word for o in overrides])
+    run_dir = composing.directory(composed, "hydra.run.dir")
+    config = composing.validated(composing.placed(composed, str(run_dir)), overrides)
+    return job.execute(command, config, run_dir)
+
+
+def _sweep(hydra: Hydra, command: str, overrides: Sequence[Typed]) -> ExitCode:
+    words = [o.word for o in overrides]
+    composed = composing.compose(hydra, command, words, RunMode.MULTIRUN)
+    root = composing.directory(composed, "hydra.sweep.dir")
+    words.append(f"hydra.sweep.dir={quoted(str(root))}")
+    _preflight(hydra, composed, root, overrides)
+    batches = hydra.multirun(
+        config_name=command,
+        task_function=functools.partial(_task, command),
+        overrides=words,
+        with_log_configuration=False,
+    )
+    codes = []
+    for result in (result for batch in batches for result in batch):
+        folder = Path(result.hydra_cfg.hydra.runtime.output_dir)
+        codes.append(job.exit_code(folder))
+        console.tell(f"{folder}: exit {int(codes[-1])}, {' '.join(result.overrides)}")
+    return worst(codes)
+
+
+def _preflight(hydra: Hydra, composed: DictConfig, root: Path, overrides: Sequence[Typed]) -> None:
+    """Compose and validate every job of a sweep before the first one starts."""
+    folders: dict[Path, int] = {}
+    for number, words in enumerate(_jobs(hydra, composed)):
+        try:
+            config = hydra.config_loader.load_sweep_config(composed, list(words))
+            with open_dict(config):
+                config.hydra.job.id = config.hydra.job.num = number
+            composing.refuse(config)
+            folder = root / composing.directory(config, "hydra.sweep.subdir")
+            composing.validated(composing.placed(config, str(folder)), overrides)
+        except ConfigError as error:
+            raise ConfigError(f"job {number} ({' '.join(words)}): {error}") from error
+        if folder in folders:
+            raise ConfigError(
+                f"hydra.sweep.subdir must differ between jobs (got {folder} for jobs "
+                f"{folders[folder]} and {number}); ${{hydra.job.num}} differs"
+            )
+        folders[folder] = number
+
+
+def _jobs(hydra: Hydra, composed: DictConfig) -> list[list[str]]:
+    params = composed.hydra.sweeper.params or {}
+    words = [f"{key}={value}" for key, value in params.items()]
+    words += [str(word) for word in composed.hydra.overrides.task]
+    parsed = OverridesParser.create(config_loader=hydra.config_loader).parse_overrides(words)
+    return BasicSweeper.split_arguments(parsed, max_batch_size=None)[0]
+
+
+def _task(command: str, config: DictConfig) -> Any:
+    """Be one job of a sweep, perhaps in a process of its own."""
+    folder = Path(HydraConfig.get().runtime.output_dir)
+    return int(job.execute(command, composing.validated(config), folder))

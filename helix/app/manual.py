@@ -1,0 +1,98 @@
+"""The manual page of a Hydra command; its keys and groups are read from conf/."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from helix.app.conf import groups, remarks
+
+WIDTH = 96
+COLUMN = 37
+
+EVALUATE = """\
+helix evaluate - adjudicate every criterion of a suite on every trace
+
+SYNOPSIS
+  helix evaluate subject.traces=PATH criteria.file=SUITE.yaml [KEY=VALUE | GROUP=CHOICE ...]
+  helix evaluate -m KEY=A,B ...             one run for each value
+  helix evaluate experiment=demo            the demo, with synthetic traces
+  helix evaluate --cfg job ...              print the composed configuration and run nothing
+
+READS
+  Traces: files, folders, globs or standard input (-), in any format that `helix plugins` lists.
+  A suite: one YAML file with `criteria:`; `helix criteria lint SUITE` checks it.
+
+WRITES
+  hydra.run.dir (outputs/evaluate/TIME): plan.json, manifest.jsonl, verdicts.jsonl,
+  scorecard.json, decisions.jsonl, failures.jsonl, the reports, and runmeta.json on how the
+  execution went. A sweep writes one numbered folder per job below hydra.sweep.dir.
+  paths.state (.helix): the reply cache. A run that was stopped goes on from it.
+  Results go to standard output, messages to standard error.
+
+EXIT CODES
+  0    the gate passes           3  incomplete: something that gates is not decided
+  1    the gate fails            4  internal error or infrastructure
+  2    usage or configuration    5  waiting for dispatched verdicts
+  130  interrupted
+  gate.exit=advisory exits 0 where it would be 1 or 3. A sweep exits with its worst code,
+  in the order 130, 4, 2, 1, 5, 3, 0.
+
+OPTIONS
+  Words may come in any order.
+  -m, --multirun        sweep over values separated by commas
+  -c, --cfg job|hydra|all   print the configuration; with --resolve, its interpolations too
+  -i, --info [WHAT]     print what was composed from where: all, config, defaults, searchpath ...
+  -cd, --config-dir DIR add a folder with config groups of your own
+  -sc, --shell-completion   eval "$(helix -sc install=bash)"
+  --hydra-help          Hydra's own options
+
+VALUES
+  Text keeps its characters: subject.traces='runs (1)/día#2.json' needs quotes for the shell only.
+  A list is a,b or [a,b] (paths: [a,b] only). null unsets a key that may be unset.
+  With -m a comma separates the values of a sweep; KEY="'a,b'" is one text with a comma.
+  hydra.run.dir, hydra.sweep.dir and paths.state take any folder.
+"""
+
+EXAMPLES = """\
+EXAMPLES
+  helix evaluate subject.traces=runs/ criteria.file=suite.yaml
+  helix evaluate subject.traces='runs/*.jsonl' criteria.file=suite.yaml gate=rate
+  helix evaluate subject.traces=- criteria.file=suite.yaml < traces.jsonl
+  helix evaluate subject.traces=runs/ criteria.file=suite.yaml select.criteria=C-1,C-2
+  helix evaluate -m sampling.seed=1,2,3 sampling=random sampling.n=50 experiment=demo
+"""
+
+
+def page(command: str) -> str:
+    """Return the manual page of a command."""
+    assert command == "evaluate"
+    return "\n".join([EVALUATE, *_groups(), "", *_keys(), EXAMPLES])
+
+
+def _groups() -> Iterator[str]:
+    yield "GROUPS (GROUP=CHOICE takes a file of conf/)"
+    for group, options in groups().items():
+        yield f"  {group:<{COLUMN - 2}}{', '.join(options)}"
+
+
+def _keys() -> Iterator[str]:
+    yield "KEYS (KEY=VALUE)"
+    section = ""
+    for key, remark in remarks():
+        if key.partition(".")[0] != section:
+            section = key.partition(".")[0]
+            yield ""
+            if section == "verifier":
+                yield "  verifier.KEY takes every KEY that judge.KEY takes, and:"
+        yield from _entry(key, remark)
+    yield ""
+
+
+def _entry(key: str, remark: str) -> list[str]:
+    indent = " " * COLUMN
+    wrapped = textwrap.wrap(remark, WIDTH - COLUMN)
+    start = f"  {key:<{COLUMN - 2}}"
+    if len(start) > COLUMN:
+        return [f"  {key}", *(indent + line for line in wrapped)]
+    return [start + wrapped[0], *(indent + line for line in wrapped[1:])]

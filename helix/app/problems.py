@@ -1,0 +1,104 @@
+"""What is wrong with a configuration, in words: what, where, what to type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from helix.app import keys
+from helix.errors import ConfigError, did_you_mean
+
+WANTED = {
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "date_from_datetime_parsing": "a date, YYYY-MM-DD",
+    "date_parsing": "a date, YYYY-MM-DD",
+    "date_type": "a date, YYYY-MM-DD",
+    "dict_type": "keys with values",
+    "finite_number": "a finite number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "model_type": "keys with values",
+    "string_type": "text (in YAML, in quotes)",
+    "tuple_type": "a list",
+}
+BOUNDS = {
+    "greater_than": ("above", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("below", "lt"),
+    "less_than_equal": ("at most", "le"),
+}
+HINTS = {
+    "subject.traces": "type subject.traces=PATH (a file, folder or glob; - reads standard input)",
+    "criteria.file": "type criteria.file=SUITE.yaml",
+}
+_UNION_MEMBER = re.compile(r"str|tuple\[.*\]")
+
+
+def report(problems: Iterable[str]) -> ConfigError:
+    """Return one error that says every problem, each once."""
+    listed = list(dict.fromkeys(problems))
+    if len(listed) == 1:
+        return ConfigError(listed[0])
+    return ConfigError(f"{len(listed)} problems:" + "".join(f"\n  {text}" for text in listed))
+
+
+def missing(key: str) -> str:
+    """Return the sentence for a mandatory key without a value."""
+    return f"{key} is missing: {HINTS.get(key, f'type {key}=VALUE')}"
+
+
+def unknown_key(key: str) -> str:
+    """Return the sentence for a key that no configuration has."""
+    return f"unknown key '{key}'{keys.nearest(key)}"
+
+
+def unknown_option(group: str, option: str, choices: Iterable[str]) -> str:
+    """Return the sentence for a choice that a config group does not have."""
+    listed = sorted(choices)
+    return f"{group} must be one of {', '.join(listed)} (got '{option}'" + (
+        f"{did_you_mean(option, listed)})" if did_you_mean(option, listed) else ")"
+    )
+
+
+def of(error: ValidationError, typed: Sequence[str], choices: Mapping[str, str]) -> Iterator[str]:
+    """Yield one sentence per fault.
+
+    `typed` are the keys of the overrides and `choices` the options of the groups, to say where.
+    """
+    for fault in error.errors(include_url=False):
+        parts = [str(p) for p in fault["loc"] if not _UNION_MEMBER.fullmatch(str(p))]
+        key = ".".join(parts)
+        where = _where(key, typed, choices)
+        if fault["type"] == "extra_forbidden":
+            yield unknown_key(key) + where
+        elif fault["type"] == "missing":
+            yield f"{'.'.join(parts[:-1])} must have {parts[-1]} (got {fault['input']!r}){where}"
+        else:
+            yield f"{key} must be {_wanted(fault)} (got {fault['input']!r}){where}"
+
+
+def _wanted(fault: Any) -> str:
+    kind, context = fault["type"], fault.get("ctx", {})
+    if kind in WANTED:
+        return WANTED[kind]
+    if kind == "literal_error":
+        return f"one of {str(context['expected']).replace(' or ', ', ')}"
+    if kind in BOUNDS:
+        words, name = BOUNDS[kind]
+        return f"{words} {context[name]}"
+    text = str(fault["msg"])
+    return text[0].lower() + text[1:]
+
+
+def _where(key: str, typed: Sequence[str], choices: Mapping[str, str]) -> str:
+    if any(key == word or key.startswith(f"{word}.") for word in typed):
+        return ""
+    files = [f"{g}={choices[g]}" for g in ("experiment", key.partition(".")[0]) if g in choices]
+    return f", in a configuration file ({' or '.join(files)})" if files else ""
