@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from helix.demo.labels import labels
-from helix.demo.names import Cast, draw_cast
+from helix.demo.names import Cast, draw_cast, draw_talents
 from helix.demo.recorder import Recorder
 from helix.demo.situations import guard, incoming, interview, irregular, opportunity
 from helix.files import atomic_write
@@ -90,8 +90,9 @@ def generate(seed: int = SEED) -> Iterator[dict[str, Any]]:
     """Yield every trace in the shape of Helix JSONL, labels included."""
     rng = random.Random(seed)
     counts: dict[str, int] = {}
-    for twins in CATALOGUE:
-        yield from _set(twins, rng, counts)
+    talents = draw_talents(rng, len(CATALOGUE))
+    for twins, talent in zip(CATALOGUE, talents, strict=True):
+        yield from _set(twins, draw_cast(rng, talent), rng, counts)
 
 
 def write(path: Path, seed: int = SEED) -> None:
@@ -100,8 +101,10 @@ def write(path: Path, seed: int = SEED) -> None:
     atomic_write(path, "".join(f"{line}\n" for line in lines).encode("utf-8"))
 
 
-def _set(twins: Twins, rng: random.Random, counts: dict[str, int]) -> Iterator[dict[str, Any]]:
-    cast, draws = draw_cast(rng), rng.randrange(2**32)
+def _set(
+    twins: Twins, cast: Cast, rng: random.Random, counts: dict[str, int]
+) -> Iterator[dict[str, Any]]:
+    draws = rng.randrange(2**32)
     kinds = (*twins.healthy, *twins.broken)
     written = [twins.build(cast, random.Random(draws), kind) for kind in kinds]
     for recorder in written:

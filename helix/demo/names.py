@@ -90,10 +90,10 @@ class Cast:
         return self.monday + datetime.timedelta(days=offset)
 
 
-def draw_cast(rng: random.Random) -> Cast:
-    """Draw people, a role and a week."""
-    firsts = rng.sample(FIRST_NAMES, 3)
-    lasts = rng.sample(LAST_NAMES, 3)
+def draw_cast(rng: random.Random, talent: tuple[str, str]) -> Cast:
+    """Draw a role, a week and the people around a talent, given by first and last name."""
+    firsts = [talent[0], *rng.sample([name for name in FIRST_NAMES if name != talent[0]], 2)]
+    lasts = [talent[1], *rng.sample([name for name in LAST_NAMES if name != talent[1]], 2)]
     company, domain = rng.choice(COMPANIES)
     title, work = rng.choice(TITLES)
     low = rng.randrange(52, 69) * 1000
@@ -117,6 +117,14 @@ def draw_cast(rng: random.Random) -> Cast:
         role=role,
         monday=rng.choice(MONDAYS),
     )
+
+
+def draw_talents(rng: random.Random, count: int) -> list[tuple[str, str]]:
+    """Draw so many first and last names that no two talents share both."""
+    firsts, lasts = list(FIRST_NAMES), list(LAST_NAMES)
+    rng.shuffle(firsts)
+    rng.shuffle(lasts)
+    return [(firsts[n % len(firsts)], lasts[n % len(lasts)]) for n in range(count)]
 
 
 def _person(id: str, first: str, last: str, domain: str) -> Person:

@@ -81,7 +81,7 @@ class Recorder:
         results came, by default the order of the calls.
         """
         message = self._message("assistant", text)
-        written = [self._observation(call) for call in calls]
+        written = [self._observation(call, message["id"]) for call in calls]
         message["observationIds"] = [o["id"] for o in written]
         for at in finish or range(len(written)):
             self._clock += self.rng.randrange(80, 1900) * MILLISECOND
@@ -126,7 +126,7 @@ class Recorder:
         self.record["transcript"].append(message)
         return message
 
-    def _observation(self, call: Call) -> dict[str, Any]:
+    def _observation(self, call: Call, turn: str) -> dict[str, Any]:
         self._clock += self.rng.randrange(40, 400) * MILLISECOND
         observation: dict[str, Any] = {
             "id": call.id or f"call-{self.rng.randrange(16**6):06x}",
@@ -136,6 +136,7 @@ class Recorder:
             "input": call.arguments,
             "output": call.result,
             "startTime": self._clock,
+            "parentId": turn,
         }
         if call.flags:
             observation["flags"] = list(call.flags)
