@@ -80,19 +80,24 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Why a format recognises a file, and whether a top-level list holds one trace or many."""
+    """Why a format recognises a file, and whether a top-level list holds one trace or many.
+
+    Where several formats recognise a file, the higher `specificity` wins; a tie is an error.
+    """
 
     reason: str
     list_is_one_trace: bool = False
+    specificity: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
     """A trace format: `detect` sees the first decoded value, `read` turns records into traces.
 
-    `detect(value)` gets the whole first record (a line of JSON Lines, or a document); for a
-    document that is a list it gets that list. `read` gets one record; where `whole_file` is set,
-    it gets every record of the file at once, because one trace spans them.
+    `detect(value)` gets the whole first record (a line of JSON Lines, or a document); for a list
+    it gets a list of the first few elements, since the whole may not fit into memory. `read`
+    gets one record; where `whole_file` is set, it gets every record of the file at once, because
+    one trace spans them.
     """
 
     name: str

@@ -1,0 +1,206 @@
+"""From messages, calls and results in order to one trace: what every chat format shares.
+
+One `seq` runs through messages and the calls made in them: the message first, then its calls. A
+result is part of its call's observation and has no place of its own, unless it has no call: then
+it is an EVENT named `orphan-result`, so that it is seen and never counted as a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from helix.ingest.identity import Ids, derived_id
+from helix.ingest.pairing import NOT_RECORDED, Call, Pairing, Result, arguments
+from helix.model.trace import Message, Observation, Source, Trace
+
+ORPHAN: Final = "orphan-result"
+SYSTEM_ROLES: Final = ("system", "developer")
+_CONTROL_ANYWHERE = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
+_CONTROL_AT_START = ("<environment_context>", "Caveat:", "<command-name>")
+
+
+def is_control(role: str, text: str) -> bool:
+    """Whether a turn of the user is text that the harness put there."""
+    if role != "user":
+        return False
+    marked = any(mark in text for mark in _CONTROL_ANYWHERE)
+    return marked or text.lstrip().startswith(_CONTROL_AT_START)
+
+
+@dataclass(slots=True)
+class _Orphan:
+    result: Result
+    seq: int
+    flags: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A message as it was said; `text` is None where the source has no content at all."""
+
+    id: str
+    seq: int
+    role: str
+    text: str | None
+    calls: list[Call] = field(default_factory=list)
+
+
+class Conversation:
+    """One trace in the making; `trace_id` None gives it a derived one.
+
+    After `finish`, `results` has for each message that held a result (its id, the id and the
+    name of the observation that has it; an orphan has no name).
+    """
+
+    def __init__(self, source: Source, trace_id: str | None) -> None:
+        self._source = source
+        self._id = trace_id or derived_id(source.digest)
+        self._flags = set() if trace_id else {"derived-id"}
+        self._ids = Ids(self._id)
+        self._pairing = Pairing()
+        self._turns: list[_Turn] = []
+        self._done: list[Call | _Orphan] = []
+        self._seq = 0
+        self.results: dict[str, tuple[str, str | None]] = {}
+
+    def say(self, wanted_id: str, role: str, text: str | None) -> None:
+        """Add a message."""
+        self._turns.append(_Turn(self._unique(wanted_id), self._next(), role, text))
+
+    def call(self, key: str | None, name: str, source: Any, *, free_text: bool = False) -> None:
+        """Add a call made in the last message; `source` is its arguments as they stand there."""
+        parent = self._turns[-1]
+        call = Call(key, name, self._next(), parent.id, source, free_text)
+        parent.calls.append(call)
+        self._done.append(call)
+        self._pairing.call(call)
+
+    def result(self, result: Result) -> None:
+        """Add a result; it goes to its call, or stands alone and flagged."""
+        flags = self._pairing.result(result)
+        if flags:
+            self._done.append(_Orphan(result, self._next(), flags))
+
+    def finish(self, **parts: Any) -> Trace:
+        """Return the trace; `parts` are further fields of it (metadata, labels, raw, …)."""
+        self._pairing.close()
+        named: dict[int, str] = {}
+        observations = [self._observation(item, named) for item in self._done]
+        transcript = [self._message(turn, named) for turn in self._turns]
+        raw = parts.pop("raw", None)
+        flags = {*self._flags, *parts.pop("flags", ())}
+        trace = Trace(
+            id=self._id,
+            source=self._source,
+            input=self._input(transcript),
+            output=self._output(),
+            observations=observations,
+            transcript=transcript,
+            flags=tuple(sorted(flags)),
+            **parts,
+        )
+        trace.raw = raw
+        return trace
+
+    def _next(self) -> int:
+        self._seq += 1
+        return self._seq - 1
+
+    def _unique(self, wanted: str) -> str:
+        taken, repeated = self._ids.take(wanted)
+        if repeated:
+            self._flags.add("duplicate-id")
+        return taken
+
+    def _observation(self, item: Call | _Orphan, named: dict[int, str]) -> Observation:
+        if isinstance(item, _Orphan):
+            return self._orphan(item)
+        taken, repeated = self._ids.take(item.key or f"call-{item.seq}")
+        named[item.seq] = taken
+        if repeated:
+            item.flag("duplicate-id")
+        self._note(item.result, taken, item.name)
+        asked = _input_of(item)
+        return Observation(
+            taken,
+            item.seq,
+            item.name,
+            parent_id=item.parent_id,
+            flags=item.flags,
+            **asked,
+            **_output_of(item.result),
+        )
+
+    def _orphan(self, item: _Orphan) -> Observation:
+        taken, _ = self._ids.take(f"{ORPHAN}-{item.seq}")
+        self._note(item.result, taken, None)
+        told = {"callId": item.result.key, "name": item.result.tool}
+        return Observation(
+            taken,
+            item.seq,
+            ORPHAN,
+            "EVENT",
+            input={key: value for key, value in told.items() if value is not None},
+            flags=item.flags,
+            **_output_of(item.result),
+        )
+
+    def _note(self, result: Result | None, observation_id: str, name: str | None) -> None:
+        if result is not None and result.message_id is not None:
+            self.results[result.message_id] = (observation_id, name)
+
+    def _message(self, turn: _Turn, named: dict[int, str]) -> Message:
+        text = turn.text or ""
+        calls = tuple(named[call.seq] for call in turn.calls)
+        return Message(
+            turn.id, turn.seq, turn.role, text, calls, control=is_control(turn.role, text)
+        )
+
+    def _input(self, transcript: Iterable[Message]) -> dict[str, Any]:
+        """The first turn that is really the user's, and the instructions before any other turn."""
+        asked: dict[str, Any] = {}
+        system: list[str] = []
+        for message in transcript:
+            if message.role in SYSTEM_ROLES:
+                system.append(message.text)
+            else:
+                break
+        prompt = next((m.text for m in transcript if m.role == "user" and not m.control), None)
+        if prompt is not None:
+            asked["prompt"] = prompt
+        if system:
+            asked["system"] = "\n\n".join(system)
+        return asked
+
+    def _output(self) -> dict[str, Any]:
+        """The last thing that the agent said after its last call; none if it ended with a call."""
+        last = max((item.seq for item in self._done), default=-1)
+        for turn in reversed(self._turns):
+            if turn.seq < last:
+                break
+            if turn.role == "assistant" and turn.text is not None:
+                return {"response": turn.text}
+        return {}
+
+
+def _input_of(call: Call) -> dict[str, Any]:
+    if call.free_text:
+        said = call.arguments if isinstance(call.arguments, str) else ""
+        return {"input": said, "input_text": said}
+    value, text, valid = arguments(call.arguments)
+    if not valid:
+        call.flag("invalid-arguments")
+    return {"input": value, "input_text": text}
+
+
+def _output_of(result: Result | None) -> dict[str, Any]:
+    if result is None:
+        return {}
+    told: dict[str, Any] = {"error": result.error, "status": result.status}
+    if result.value is not NOT_RECORDED:
+        told["output"] = result.value
+    else:
+        told["output_text"] = result.text
+    return told

@@ -1,0 +1,57 @@
+"""Flags that every format's traces get: numbers that JSON does not have, halves of surrogates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from helix.model.jsontext import NonFinite
+from helix.model.trace import Trace
+from helix.registry import Record
+
+_NON_FINITE = (b"NaN", b"Infinity")
+_SURROGATES = (b"\\ud", b"\\uD")
+
+
+def flag(trace: Trace, records: Sequence[Record]) -> None:
+    """Add the flags that the trace's own text calls for; a look at the bytes rules out most."""
+    found: set[str] = set()
+    if any(not record.strict for record in records) or (
+        _mentions(records, _NON_FINITE)
+        and any(isinstance(value, NonFinite) for value in _leaves(trace))
+    ):
+        found.add("non-finite-number")
+    if _mentions(records, _SURROGATES) and any(
+        isinstance(value, str) and not _is_encodable(value) for value in _leaves(trace)
+    ):
+        found.add("lone-surrogate")
+    if found:
+        trace.flags = tuple(sorted({*trace.flags, *found}))
+
+
+def _mentions(records: Sequence[Record], marks: tuple[bytes, ...]) -> bool:
+    return any(mark in record.data for record in records for mark in marks)
+
+
+def _leaves(trace: Trace) -> Iterator[Any]:
+    pending: list[Any] = [trace.input, trace.output, trace.metadata]
+    pending += [message.text for message in trace.transcript]
+    for observation in trace.observations:
+        pending += [observation.input, observation.output, observation.output_text]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            pending += value.keys()
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += value
+        else:
+            yield value
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

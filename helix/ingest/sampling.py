@@ -1,0 +1,58 @@
+"""Which traces are taken: seeded, and by id, so that neither order nor size of the batch matters.
+
+A trace's turn is the digest of seed and id. So a larger `n` keeps what a smaller one took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from helix.errors import ConfigError
+from helix.model.canonical import digest_bytes
+from helix.model.manifest import ManifestEntry
+from helix.registry import Sampler
+
+
+def take_all(entries: Sequence[ManifestEntry], n: int | None, seed: int) -> list[int]:
+    """Take every trace; `n` is refused, for it would be ignored."""
+    if n is not None:
+        raise ConfigError(f"sampling.n={n} needs sampling.strategy=random or stratified (got all)")
+    return [entry.ordinal for entry in entries]
+
+
+def take_random(entries: Sequence[ManifestEntry], n: int | None, seed: int) -> list[int]:
+    """Take `n` traces, each set of that size as likely as any other over the seeds."""
+    return sorted(entry.ordinal for entry in _shuffled(entries, seed)[:n])
+
+
+def take_stratified(entries: Sequence[ManifestEntry], n: int | None, seed: int) -> list[int]:
+    """Take `n` traces, of each route its share; what rounding leaves goes to the largest rests."""
+    strata: dict[str, list[ManifestEntry]] = {}
+    for entry in entries:
+        strata.setdefault(entry.route or "", []).append(entry)
+    total = len(entries)
+    wanted = total if n is None else min(n, total)
+    shares = {route: divmod(wanted * len(group), total) for route, group in strata.items()}
+    by_rest = sorted(shares, key=lambda route: (-shares[route][1], -len(strata[route]), route))
+    left = wanted - sum(share for share, _ in shares.values())
+    raised = set(by_rest[:left])
+    return sorted(
+        entry.ordinal
+        for route, group in strata.items()
+        for entry in _shuffled(group, seed)[: shares[route][0] + (route in raised)]
+    )
+
+
+def _shuffled(entries: Sequence[ManifestEntry], seed: int) -> list[ManifestEntry]:
+    return sorted(entries, key=lambda entry: _turn(entry.id, seed))
+
+
+def _turn(trace_id: str, seed: int) -> str:
+    return digest_bytes(str(seed).encode("ascii"), trace_id.encode("utf-8", "backslashreplace"))
+
+
+SAMPLERS = (
+    Sampler("all", "1", take_all),
+    Sampler("random", "1", take_random),
+    Sampler("stratified", "1", take_stratified),
+)

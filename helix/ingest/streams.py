@@ -1,0 +1,222 @@
+"""Files of traces: which ones a PATH, a folder, a GLOB or `-` names, and their bytes.
+
+The content says what a file is: gzip and Zstandard by their first bytes, one JSON document, a
+list or JSON Lines by how it begins. Names matter only inside a folder, where files that end like
+trace files are taken.
+"""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import io
+import os
+import stat
+import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, BinaryIO, Final, cast
+
+import zstandard
+
+from helix.errors import TraceError, did_you_mean
+from helix.ingest.jsonstream import BOM, CHUNK, RECORD_LIMIT, Fault, Piece, Scanner
+from helix.model.jsontext import decode
+from helix.model.manifest import LoadFailure
+
+STDIN: Final = "-"
+SUFFIXES: Final = (".json", ".jsonl", ".ndjson", ".gz", ".zst")
+GZIP_MAGIC: Final = b"\x1f\x8b"
+ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+DAMAGE = (OSError, EOFError, zlib.error, zstandard.ZstdError)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file to read: its name as typed, where its bytes are, whether it was named alone."""
+
+    name: str
+    path: str
+    alone: bool
+
+
+def find(traces: str | Sequence[str], spool: Any) -> tuple[list[Found], list[LoadFailure]]:
+    """Return the files that the input names, each once and in order, and links that lead astray.
+
+    `spool(stream | path)` copies what can be read only once (standard input, a pipe) and returns
+    the copy's path. What names no file raises TraceError.
+    """
+    wanted = [traces] if isinstance(traces, str) else list(traces)
+    if not wanted:
+        raise TraceError("subject.traces must name a file, a folder, a glob or - (got none)")
+    found: dict[str, Found] = {}
+    astray: list[LoadFailure] = []
+    for word in wanted:
+        for item in _one(word, spool, astray):
+            found.setdefault(os.path.realpath(item.path), item)
+    return list(found.values()), astray
+
+
+def _one(word: str, spool: Any, astray: list[LoadFailure]) -> list[Found]:
+    if word == STDIN:
+        return [Found(STDIN, spool(None), alone=True)]
+    path = os.path.expanduser(word)
+    if os.path.isdir(path):
+        inside = list(_walk(path, astray))
+        if not inside:
+            raise TraceError(
+                f"subject.traces: the folder '{word}' holds no file that ends in "
+                f"{', '.join(SUFFIXES)}"
+            )
+        return inside
+    if os.path.lexists(path):
+        regular = not os.path.exists(path) or stat.S_ISREG(os.stat(path).st_mode)
+        return [Found(word, path if regular else spool(path), alone=True)]
+    matched = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
+    files = [Found(name, name, alone=False) for name in matched if os.path.isfile(name)]
+    if not files:
+        raise TraceError(_nothing(word, path, folders=bool(matched)))
+    return files
+
+
+def _walk(folder: str, astray: list[LoadFailure]) -> Iterator[Found]:
+    root = os.path.realpath(folder)
+    for at, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted([*names, *(f for f in folders if os.path.islink(os.path.join(at, f)))]):
+            path = os.path.join(at, name)
+            target = os.path.realpath(path)
+            if os.path.islink(path) and os.path.commonpath([root, target]) != root:
+                reason = "a link that leads out of the folder is not followed; name its target"
+                astray.append(LoadFailure(file=path, line=0, reason=reason))
+            elif (
+                name.lower().endswith(SUFFIXES)
+                and not name.startswith(".")
+                and (os.path.isfile(path))
+            ):
+                yield Found(path, path, alone=False)
+
+
+def _nothing(word: str, path: str, *, folders: bool) -> str:
+    if folders:
+        return f"subject.traces: the glob '{word}' matches only folders; add /*.json or name one"
+    parent, name = os.path.split(path)
+    while parent and not glob.has_magic(parent) and not os.path.isdir(parent):
+        parent, name = os.path.split(parent)
+    near = os.listdir(parent or ".") if not glob.has_magic(parent) else []
+    kind = "glob" if glob.has_magic(path) else "path"
+    return f"subject.traces: the {kind} '{word}' matches no file{did_you_mean(name, near)}"
+
+
+def spool(source: IO[bytes]) -> IO[bytes]:
+    """Copy a stream that can be read only once to a temporary file, gone when that is closed."""
+    copy = tempfile.NamedTemporaryFile(prefix="helix-")  # noqa: SIM115
+    while chunk := source.read(CHUNK):
+        copy.write(chunk)
+    copy.flush()
+    return cast(IO[bytes], copy)
+
+
+def open_bytes(path: str) -> BinaryIO:
+    """Open a file and decompress it as its first bytes say."""
+    stream = open(path, "rb")  # noqa: SIM115
+    magic = stream.peek(4)
+    if magic.startswith(GZIP_MAGIC):
+        return cast(BinaryIO, io.BufferedReader(_Gzip(stream), CHUNK))
+    if magic.startswith(ZSTD_MAGIC):
+        reader = zstandard.ZstdDecompressor().stream_reader(
+            stream, read_across_frames=True, closefd=True
+        )
+        return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, reader), CHUNK))
+    return stream
+
+
+class _Gzip(gzip.GzipFile):
+    """A gzip stream that closes the file it reads."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__(fileobj=stream, mode="rb")
+        self._below = stream
+
+    def close(self) -> None:
+        super().close()
+        self._below.close()
+
+
+def pieces(found: Found) -> Iterator[Piece | Scanner | LoadFailure]:
+    """Yield a file's values in order: objects as pieces, lists as scanners that stand before them.
+
+    A list must be taken (`value` or `elements`) before the next item is asked for. Damage ends
+    the file with a failure; OSError is raised only where the file cannot be opened.
+    """
+    with open_bytes(found.path) as stream:
+        try:
+            lines, empty = _is_lines(found)
+            if empty:
+                yield LoadFailure(file=found.name, line=0, reason="the file is empty")
+            elif lines:
+                yield from _by_line(stream, found.name)
+            else:
+                yield from _by_value(Scanner(stream, found.name))
+        except Fault as fault:
+            yield fault.failure
+        except DAMAGE as error:
+            reason = f"damaged or cut off: {error or type(error).__name__}"
+            yield LoadFailure(file=found.name, line=0, reason=reason)
+
+
+def _by_value(scanner: Scanner) -> Iterator[Piece | Scanner]:
+    while (head := scanner.next_byte()) is not None:
+        yield scanner if head == b"["[0] else scanner.value()
+
+
+def _by_line(stream: BinaryIO, file: str) -> Iterator[Piece | Scanner | LoadFailure]:
+    number = 0
+    while line := stream.readline(RECORD_LIMIT + 1):
+        number += 1
+        if len(line) > RECORD_LIMIT:
+            reason = f"the line is longer than {RECORD_LIMIT >> 20} MiB"
+            yield LoadFailure(file=file, line=number, reason=reason)
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(CHUNK)
+            continue
+        start = len(BOM) if number == 1 and line.startswith(BOM) else 0
+        data = line[start:].strip()
+        if data.startswith(b"["):
+            yield Scanner(io.BytesIO(data), file, line=number)
+        elif data:
+            yield Piece(data, number, line.find(data[:1]))
+
+
+def _is_lines(found: Found) -> tuple[bool, bool]:
+    """Tell whether the file is JSON Lines, and whether it is empty.
+
+    It is when two lines stand in it and the first is a whole value, or, should the first one be
+    bad, the second is.
+    """
+    with open_bytes(found.path) as stream:
+        head = stream.read(CHUNK)
+        text = head.removeprefix(BOM).lstrip()
+        is_list = text.startswith(b"[")
+        # A record is held whole anyway, a list of many traces never is.
+        while b"\n" not in text and not is_list and len(text) < RECORD_LIMIT:
+            more = stream.read(max(CHUNK, len(text)))
+            if not more:
+                break
+            text += more
+        if not text:
+            return False, True
+        first, _, rest = text.partition(b"\n")
+        rest = (rest or stream.read(CHUNK)).lstrip()
+    if not rest:
+        return False, False
+    second = rest.partition(b"\n")[0]
+    return _is_container(first) or (not is_list and _is_container(second)), False
+
+
+def _is_container(line: bytes) -> bool:
+    try:
+        return isinstance(decode(line)[0], dict | list)
+    except ValueError:
+        return False
