@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
+from helix.backends.settings import section_of
 from helix.errors import ArtifactError, ConfigError
 from helix.files import atomic_write
 from helix.model.canonical import canonical_bytes
@@ -132,8 +133,9 @@ class Recordings:
                 f"{file}, line {number}: key must be {key}, the digest of its unit "
                 f"(got {found.key}); record the reply anew"
             )
-        first = self._places.setdefault(key, (file, number, start))
-        if first[1:] != (number, start) and self._read(first).text != found.text:
+        place = (file, number, start)
+        first = self._places.setdefault(key, place)
+        if first is not place and self._read(first).text != found.text:
             raise ArtifactError(
                 f"{file}, line {number}: key {key} has another reply in {first[0]}, "
                 f"line {first[1]}; keep one of them"
@@ -148,14 +150,15 @@ class Recordings:
 
 def open_replay(settings: JudgeSettings) -> Mailbox:
     """Open the recordings of `judge.dir`; a reply that is not there is unavailable."""
+    key = f"{section_of(settings)}.dir"
     if not settings.config.dir:
-        raise ConfigError("judge.dir must name the folder of the recordings (got nothing)")
+        raise ConfigError(f"{key} must name the folder of the recordings (got nothing)")
     folder = Path(settings.config.dir)
     if not folder.is_dir():
-        raise ConfigError(f"judge.dir must be a folder (got {folder})")
+        raise ConfigError(f"{key} must be a folder (got {folder})")
     recordings = Recordings(folder)
     if not recordings:
-        raise ConfigError(f"judge.dir must hold recordings in *.jsonl files (none in {folder})")
+        raise ConfigError(f"{key} must hold recordings in *.jsonl files (none in {folder})")
     return Mailbox(recordings.find, recordings.missing)
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from helix.backends.settings import section_of
 from helix.backends.threads import in_thread
 from helix.errors import ConfigError
+from helix.model.canonical import digest
 from helix.model.request import Reply, Request, Unavailable
 from helix.registry import JudgeSettings
 
@@ -53,7 +56,7 @@ def open_scripted(settings: JudgeSettings) -> Scripted:
     The script is code of the project, like `checks.modules`. Without one, every row abstains.
     """
     script = settings.config.script
-    return Scripted(abstain if script is None else _load(script))
+    return Scripted(abstain if script is None else _load(section_of(settings), script))
 
 
 def abstain(request: Request) -> dict[str, Any]:
@@ -94,24 +97,32 @@ def _reply(said: Any, request: Request) -> Reply:
     return msgspec.structs.replace(said, returned_model=model)
 
 
-def _load(script: str) -> Script:
+def _load(section: str, script: str) -> Script:
     file, colon, name = script.rpartition(":")
     if not colon or not name.isidentifier():
         file, name = script, DEFAULT_FUNCTION
     path = Path(file)
-    if not path.is_file():
-        raise ConfigError(f"judge.script must be path.py or path.py:function (no file {file})")
-    spec = importlib.util.spec_from_file_location(f"helix_script_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise ConfigError(f"judge.script must be a Python file (got {file})")
-    module = importlib.util.module_from_spec(spec)
+    if path.suffix != ".py" or not path.is_file():
+        raise ConfigError(
+            f"{section}.script must be path.py or path.py:function (no Python file {file})"
+        )
+    namespace = _run(section, path)
+    if not callable(namespace.get(name)):
+        raise ConfigError(f"{section}.script: {file} must define a function {name}(request)")
+    function: Script = namespace[name]
+    return function
+
+
+def _run(section: str, path: Path) -> dict[str, Any]:
+    # A name of its own per file, registered, so that the script may define dataclasses.
+    name = f"helix_script_{digest(str(path.resolve()))[:16]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except Exception as error:
         raise ConfigError(
-            f"judge.script {file} could not be loaded: {type(error).__name__}: {error}"
+            f"{section}.script {path} could not be loaded: {type(error).__name__}: {error}"
         ) from error
-    function = getattr(module, name, None)
-    if not callable(function):
-        raise ConfigError(f"judge.script: {file} must define a function {name}(request)")
-    return function  # type: ignore[no-any-return]
+    return vars(module)

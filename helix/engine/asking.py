@@ -16,7 +16,7 @@ from helix.model.request import NoReply, Pending, Reply, ReplySource, Request, U
 from helix.registry import Backend, Judge
 
 A = TypeVar("A", Reply | NoReply, Reply | NoReply | Unavailable)
-_STOPPED = NoReply("unavailable", "the run was stopped before this was asked")
+_STOPPED = NoReply("unavailable", "nobody waited for this any more, so it was not asked")
 _TOLD = 500
 
 
@@ -42,7 +42,8 @@ class Asker:
     A reply is kept before it is used, and identical requests in flight are asked once. Retries
     happen only where the backend says that asking again may help, and after a missed deadline.
     `usable` (for `cache.refresh=unusable`) says whether a kept reply may stand; one that may not
-    is asked again, once a run. Backends that are not cacheable replay: no cache, no budget.
+    is asked again, once a run. Backends that are not cacheable replay: no cache, no limits but the
+    deadline. An asker serves one run.
     """
 
     def __init__(
@@ -141,26 +142,26 @@ class Asker:
         self, request: Request, key: str, flight: _Flight | None
     ) -> Reply | NoReply:
         attempt = 0
-        while not self._stopped.is_set():
-            answer = await self._attempt(request)
+        while True:
+            answer = await self._attempt(request, flight)
             if isinstance(answer, Reply | NoReply):
                 return answer
             attempt += 1
-            unwanted = flight is not None and not flight.waiting
-            if not answer.retry or attempt > self._limits.config.retries or unwanted:
+            if not answer.retry or attempt > self._limits.config.retries:
                 tried = f" (tried {attempt} times)" if attempt > 1 else ""
                 return NoReply(answer.cause, answer.text + tried)
             await self._pause(wait_before(attempt, key, answer.retry_after))
-        return _STOPPED
 
-    async def _attempt(self, request: Request) -> Reply | NoReply | Unavailable:
-        if not self._judge.cacheable:
-            answer = await self._call(request)
+    async def _attempt(
+        self, request: Request, flight: _Flight | None
+    ) -> Reply | NoReply | Unavailable:
+        if flight is None:
+            answer = _STOPPED if self._stopped.is_set() else await self._call(request)
             self._limits.meter.recorded += isinstance(answer, Reply)
             return _from(answer, "recorded")
         meter = self._limits.meter
         async with self._limits.throttle:
-            if self._stopped.is_set():
+            if self._stopped.is_set() or not flight.waiting:
                 return _STOPPED
             spent = self._limits.budget.reserve()
             if spent:

@@ -48,6 +48,9 @@ class _TextDisk(diskcache.Disk):  # type: ignore[misc]
             raise CacheError("an entry of the reply cache is not text; it was not read")
         return _text(value)
 
+    def remove(self, file_path: Any) -> None:
+        """Remove nothing: no entry has a file, so a row that names one is not Helix's."""
+
 
 @dataclass(frozen=True, slots=True)
 class CacheStats:
@@ -152,7 +155,7 @@ class DiskReplyCache:
             raise CacheError(
                 f"{error}: {self.folder} is not Helix's own; move it away and run again"
             ) from None
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, TypeError) as error:
             raise CacheError(
                 f"the reply cache in {self.folder} cannot be used: {error}; if it is damaged, "
                 "move the folder away (kept replies are asked again) or set paths.state"

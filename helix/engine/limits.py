@@ -34,9 +34,10 @@ class Budget:
         if limits.max_tokens is not None and tokens >= limits.max_tokens:
             return f"limits.max_tokens={limits.max_tokens} is spent ({tokens} recorded)"
         if limits.max_cost_usd is not None:
-            cost = meter.cost_micro_usd.total / _MICRO
-            if cost >= limits.max_cost_usd:
-                return f"limits.max_cost_usd={limits.max_cost_usd} is spent ({cost} recorded)"
+            micro = meter.cost_micro_usd.total
+            if micro >= limits.max_cost_usd * _MICRO:
+                spent = micro / _MICRO
+                return f"limits.max_cost_usd={limits.max_cost_usd} is spent ({spent} recorded)"
         self._reserved += 1
         return None
 
