@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from helix.reports import summary, words
-from helix.reports.run import RunReport
+from helix.reports.run import RunMeta, RunReport
 from helix.reports.visible import one_line, visible
 
 TEMPLATES = files("helix.reports") / "templates"
@@ -24,10 +24,29 @@ def render_html(report: RunReport) -> bytes:
         report=report,
         card=report.scorecard,
         meta=report.meta,
+        columns=report.columns,
+        firsts=_firsts(report),
+        execution=_execution(report.meta),
         style_hash=_hash("report.css"),
         script_hash=_hash("report.js"),
     )
     return text.encode("utf-8")
+
+
+def _firsts(report: RunReport) -> dict[str, str]:
+    """Return the anchor of the first failing cell of each criterion."""
+    found = reversed(report.cells("fail"))
+    return {cell.row.id: f"t{trace.index}-c{cell.row.index}" for trace, cell in found}
+
+
+def _execution(meta: RunMeta) -> list[tuple[str, str | None]]:
+    return [
+        ("run directory", meta.run_dir),
+        ("started", meta.started_at),
+        ("time", words.duration(meta.duration_s)),
+        ("Helix", meta.helix_version),
+        ("run the failures again", meta.rerun),
+    ]
 
 
 @lru_cache(maxsize=1)

@@ -17,6 +17,8 @@ from helix.reports.words import WORST_FIRST, Standing, next_action
 
 MAX_STEPS = 2000
 """How many steps the page shows in full; beyond it, failing and undecided trajectories first."""
+MAX_COLUMNS = 300
+"""How many traces the matrix holds; beyond it, the worst."""
 
 Traces = Iterable[Trace] | Callable[[frozenset[str]], Iterable[Trace]]
 
@@ -84,7 +86,7 @@ class CellView:
 class TraceView:
     """One trace (one replicate of it): its cells in suite order; its steps, or why there are none.
 
-    `places` says where in the steps each ref stands.
+    `places` says where in the steps each ref stands, `anchors` where each agent step does.
     """
 
     index: int
@@ -93,6 +95,7 @@ class TraceView:
     cells: tuple[CellView, ...]
     steps: tuple[StepView, ...] = ()
     places: Mapping[Ref, Place] = field(default_factory=dict)
+    anchors: Mapping[int, Place] = field(default_factory=dict)
     hidden: str | None = None
 
     @property
@@ -105,6 +108,21 @@ class TraceView:
         """The trace's id, with the replicate where it is not the first."""
         replicate = self.line.replicate
         return f"{self.id} · repeat {replicate}" if replicate else self.id
+
+    @property
+    def tally(self) -> list[tuple[Standing, int]]:
+        """How many cells stand how, the worst first."""
+        standings = [cell.standing for cell in self.cells]
+        return [(s, standings.count(s)) for s in WORST_FIRST if s in standings]
+
+    @property
+    def worst_first(self) -> list[CellView]:
+        """The cells, the worst first."""
+        return sorted(self.cells, key=lambda c: (WORST_FIRST.index(c.standing), _weight(c.row)))
+
+    def cell(self, row: int) -> CellView | None:
+        """Return the cell of a row, or None where none was recorded."""
+        return next((cell for cell in self.cells if cell.row.index == row), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +139,20 @@ class RunReport:
     def shown(self) -> int:
         """How many trajectories are shown with their steps."""
         return sum(1 for trace in self.traces if trace.steps)
+
+    @property
+    def worst_first(self) -> list[TraceView]:
+        """The trajectories, the worst first."""
+        return sorted(self.traces, key=_by_standing)
+
+    @property
+    def columns(self) -> list[TraceView]:
+        """The trajectories that the matrix holds, in order."""
+        return sorted(self.worst_first[:MAX_COLUMNS], key=lambda trace: trace.index)
+
+    def standing(self, standing: Standing) -> int:
+        """Return how many trajectories stand so."""
+        return sum(1 for trace in self.traces if trace.standing == standing)
 
     def cells(self, *standings: Standing) -> list[tuple[TraceView, CellView]]:
         """Return the cells that stand so, worst criterion first, each with its trace."""
@@ -149,6 +181,10 @@ def compose(
     )
     views = [_trace_view(at, line, rows) for at, line in enumerate(lines)]
     return RunReport(scorecard, lines, rows, _with_steps(views, traces), meta)
+
+
+def _by_standing(view: TraceView) -> tuple[int, int]:
+    return WORST_FIRST.index(view.standing), view.index
 
 
 def _weight(row: RowView) -> tuple[int, bool, int]:
@@ -204,7 +240,7 @@ def _wanted(views: Sequence[TraceView]) -> set[int]:
     """Choose the trajectories to show: everything that fits, failing and undecided ones first."""
     wanted: set[int] = set()
     left = MAX_STEPS
-    for view in sorted(views, key=lambda v: (WORST_FIRST.index(v.standing), v.index)):
+    for view in sorted(views, key=_by_standing):
         steps = len(view.line.agent_steps) + 1
         if steps <= left:
             wanted.add(view.index)
@@ -219,7 +255,9 @@ def _laid_out(view: TraceView, trace: Trace) -> TraceView:
     walked = [step.ref for step in view.line.judge_steps if step.ref is not None]
     refs = dict.fromkeys([*(r for c in view.cells for r in c.refs), *_bound(view), *walked])
     steps, places = lay_out(trace, f"t{view.index}", list(refs))
-    return replace(view, steps=steps, places=places)
+    owners = {step.owner: Place(step.anchor, f"step {step.n}") for step in steps if step.n}
+    anchors = {step.n: owners[step.id] for step in view.line.agent_steps if step.id in owners}
+    return replace(view, steps=steps, places=places, anchors=anchors)
 
 
 def _bound(view: TraceView) -> list[Ref]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from helix.model.scorecard import JudgeRecord, Scorecard
+from helix.model.scorecard import CriterionRow, JudgeRecord, Ratio, Scorecard
 from helix.reports.words import NOT_RECORDED, counted, money
 
 
@@ -21,6 +21,11 @@ def gate_reason(card: Scorecard) -> str:
         return f"nothing gating fails, but {counted(gaps, 'gap')} must be closed before it can pass"
     gating = sum(1 for row in card.criteria if row.gating)
     return f"{counted(gating, 'gating criterion holds', 'gating criteria hold')}"
+
+
+def sentence(text: str) -> str:
+    """Return the text with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
 
 
 def examined(card: Scorecard) -> str:
@@ -85,6 +90,24 @@ def cost(card: Scorecard) -> str:
     if usage.calls == 0 and usage.cost_micro_usd is None:
         return "no judge calls"
     return f"{counted(usage.calls, 'judge call')}, cost {money(usage.cost_micro_usd)}"
+
+
+def share(ratio: Ratio) -> str:
+    """Return k of n in words; of nothing, that there was nothing to measure."""
+    return f"{ratio.k:,} of {ratio.n:,}" if ratio.n else "nothing to measure"
+
+
+def prevalence(row: CriterionRow) -> str:
+    """Return how often a criterion fails among the cells that were decided."""
+    if not row.prevalence.n:
+        return "never decided"
+    return f"fails {row.prevalence.k:,} of {row.prevalence.n:,} decided"
+
+
+def tallied(counts: Mapping[str, int]) -> str:
+    """Return counts by name, the largest first."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{n:,} {name}" for name, n in ordered) or "none"
 
 
 def parameters(values: dict[str, Any] | None) -> str:

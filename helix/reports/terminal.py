@@ -155,20 +155,28 @@ def _cited(ref: Ref) -> Iterable[Styled]:
 
 
 def _undecided(page: _Page, report: RunReport) -> None:
-    groups = _by_row(report.cells("incomplete", "uncertain"))
-    for row, found in groups[:SHOWN_CRITERIA]:
-        kinds = {cell.standing for _, cell in found}
-        standing: Standing = "incomplete" if "incomplete" in kinds else "uncertain"
-        _heading(page, standing, row, f"undecided on {counted(len(found), 'trace')}")
-        causes: dict[tuple[str, str], list[str]] = {}
-        for trace, cell in found:
-            key = (cell.cause or "no cause recorded", cell.action or "")
-            causes.setdefault(key, []).append(one_line(trace.name, 60))
-        for (cause, action), names in sorted(causes.items()):
-            page.line(cause, (" → ", "dim"), action, indent=2)
-            page.line((summary.listed(names, SHOWN_NAMES), "dim"), indent=4)
+    groups: dict[tuple[Standing, str, str], Found] = {}
+    for trace, cell in report.cells("incomplete", "uncertain"):
+        key = (cell.standing, cell.cause or "no cause recorded", cell.action or "")
+        groups.setdefault(key, []).append((trace, cell))
+    for (standing, cause, action), found in groups.items():
+        page.line(page.state(standing), "  ", (cause, "bold"), (" → ", "dim"), action)
+        for names, rows in list(_by_traces(found).items())[:SHOWN_CRITERIA]:
+            page.line(summary.listed(rows, SHOWN_NAMES), indent=2)
+            page.line(("trace ", "dim"), summary.listed(names, SHOWN_NAMES), indent=4)
         page.gap()
-    _rest(page, groups)
+
+
+def _by_traces(found: Found) -> dict[tuple[str, ...], list[str]]:
+    """Return the criteria by the traces they are undecided on, so that a lost trace is told once."""
+    traces: dict[str, list[str]] = {}
+    for trace, cell in found:
+        row = one_line(f"{cell.row.row.severity} {cell.row.id}")
+        traces.setdefault(row, []).append(one_line(trace.name, 60))
+    merged: dict[tuple[str, ...], list[str]] = {}
+    for row, names in traces.items():
+        merged.setdefault(tuple(names), []).append(row)
+    return merged
 
 
 def _rest(page: _Page, groups: list[tuple[RowView, Found]]) -> None:
@@ -193,25 +201,28 @@ def _load_failures(page: _Page, report: RunReport) -> None:
 
 def _passes(page: _Page, report: RunReport) -> None:
     card = report.scorecard
-    clean = sum(1 for row in card.criteria if row.result == "pass")
-    page.line(
-        page.state("pass"),
-        f"  {counted(clean, 'criterion holds', 'criteria hold')} wherever decided; "
-        f"{counted(card.cells.pass_, 'passing cell')} folded here",
-    )
+    held = sum(1 for row in card.criteria if row.result == "pass")
+    if not card.cells.pass_:
+        page.line("No cell passes.")
+    else:
+        page.line(
+            page.state("pass"),
+            f"  {counted(card.cells.pass_, 'cell')} folded here; "
+            f"{counted(held, 'criterion holds', 'criteria hold')} on every trace",
+        )
     page.gap()
 
 
 def _judges(page: _Page, report: RunReport) -> None:
     card = report.scorecard
-    page.line(("examined  ", "dim"), summary.examined(card))
+    page.line(f"{summary.examined(card)}.")
     judge = one_line(summary.judge_line(card.judge))
     if card.judge.backend != "none":
         judge += f"; {one_line(summary.validation_line(card))}"
-    page.line(("judge     ", "dim"), judge)
-    page.line(("verifier  ", "dim"), one_line(summary.verifier_line(card)))
+    page.line(("Judge: ", "dim"), f"{judge}.")
+    page.line(("Verifier: ", "dim"), f"{one_line(summary.verifier_line(card))}.")
     for gap in card.gate.gaps:
-        page.line(("gap       ", "dim"), one_line(gap))
+        page.line(("Gap: ", "dim"), f"{one_line(gap)}.")
     page.gap()
 
 

@@ -28,12 +28,11 @@ _SCALAR_LIKE = re.compile(r"true|false|null|-?\d+(\.\d+)?([eE][+-]?\d+)?|")
 class Place:
     """Where a ref leads on the page: an anchor, and its step in words.
 
-    `stands` is False where the cited text is not there; `elsewhere` is where it really stands.
+    `elsewhere` is where a dead quote really stands; where nothing else is known, it is the place.
     """
 
     anchor: str
     step: str
-    stands: bool = True
     elsewhere: Place | None = None
 
 
@@ -236,8 +235,8 @@ class _Marker:
         if ref.match == "dead":
             away = self._elsewhere(ref.value or "")
             if home is None:
-                return away and Place(away.anchor, away.step, False, away)
-            return Place(home.anchor, home.words, False, away)
+                return away and Place(away.anchor, away.step, away)
+            return Place(home.anchor, home.words, away)
         if home is None:
             return None
         return Place(stands or home.anchor, home.words)

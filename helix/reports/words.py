@@ -67,6 +67,12 @@ MATCHES: Final[dict[str, str]] = {
     "scan": "verified by a complete scan",
     "dead": "not found",
 }
+VERIFIED: Final[dict[str, str]] = {
+    "notInScope": "not in its scope",
+    "confirmed": "confirmed, the evidence entails it",
+    "downgraded": "downgraded, the evidence does not entail it",
+    "failed": "could not answer",
+}
 
 
 def next_action(cause: Cause | None, kind: BlockKind | None = None) -> str:

@@ -1,0 +1,176 @@
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const list = document.getElementById("list");
+  const all = [...list.querySelectorAll(":scope > .traj")];
+  const live = document.getElementById("live");
+  const search = document.getElementById("search");
+  const help = document.getElementById("help");
+  const filters = [...document.querySelectorAll("[data-filter]")];
+  let wanted = "";
+  let current = null;
+  root.classList.add("scripted");
+
+  const shown = () => all.filter((t) => !t.hidden);
+  const opened = () => (current && current.open && !current.hidden ? current : null);
+  const byId = (id) => (id ? document.getElementById(id) : null);
+
+  function unfold(element) {
+    for (let at = element; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+  }
+
+  function open(trajectory) {
+    for (const other of all) if (other !== trajectory && other.open) other.open = false;
+    trajectory.hidden = false;
+    trajectory.open = true;
+    current = trajectory;
+  }
+
+  function clear() {
+    for (const hit of document.querySelectorAll(".hit, .ev.active")) hit.classList.remove("hit", "active");
+  }
+
+  function highlight(element) {
+    const marks = element.tagName === "MARK" || element.tagName === "I"
+      ? [...document.querySelectorAll("mark[data-m~='" + element.id + "']")] : [element];
+    for (const mark of marks) mark.classList.add("hit");
+    element.scrollIntoView({ block: "center" });
+  }
+
+  // Anchors are places in this file; the address bar names the trace, criterion and step instead,
+  // so that a link still leads there after the run was repeated.
+  function addressOf(target, link) {
+    const trajectory = target.closest(".traj");
+    if (!trajectory) return null;
+    const parts = new URLSearchParams({ trace: trajectory.dataset.trace });
+    const step = target.closest(".step");
+    if (step) parts.set("step", step.dataset.n || step.id.split("-").pop());
+    const cell = target.closest(".cell") || (link && link.closest(".cell"));
+    if (cell) {
+      parts.set("criterion", cell.dataset.criterion);
+      const at = link ? [...cell.querySelectorAll(".to")].indexOf(link) : -1;
+      if (at >= 0) parts.set("evidence", at + 1);
+    }
+    return "#" + parts;
+  }
+
+  function follow() {
+    const hash = location.hash.slice(1);
+    clear();
+    if (!hash.startsWith("trace=")) {
+      const plain = byId(hash);
+      if (plain && plain.closest(".traj")) { open(plain.closest(".traj")); unfold(plain); highlight(plain); }
+      return;
+    }
+    const parts = new URLSearchParams(hash);
+    const trajectory = all.find((t) => t.dataset.trace === parts.get("trace"));
+    if (!trajectory) return;
+    open(trajectory);
+    const step = [...trajectory.querySelectorAll(".step")].find(
+      (s) => s.dataset.n === parts.get("step") || s.id.endsWith("-" + parts.get("step")));
+    const cell = [...trajectory.querySelectorAll(".cell")].find(
+      (c) => c.dataset.criterion === parts.get("criterion"));
+    const link = cell && parts.has("evidence")
+      ? cell.querySelectorAll(".to")[Number(parts.get("evidence")) - 1] : null;
+    if (cell) { unfold(cell); cell.classList.add("hit"); }
+    if (link && link.closest(".ev")) link.closest(".ev").classList.add("active");
+    const target = (link && byId(link.getAttribute("href").slice(1))) || step || cell;
+    if (!target) { trajectory.scrollIntoView(); return; }
+    unfold(target);
+    if (cell && target !== cell) cell.scrollIntoView({ block: "nearest" });
+    highlight(target);
+  }
+
+  function go(address) {
+    if (location.hash !== address) history.pushState(null, "", address);
+    follow();
+  }
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#']");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const target = byId(link.getAttribute("href").slice(1));
+    const address = target && addressOf(target, link);
+    if (address) { event.preventDefault(); go(address); }
+  });
+  list.addEventListener("toggle", (event) => {
+    if (event.target.classList.contains("traj") && event.target.open) current = event.target;
+  }, true);
+  addEventListener("popstate", follow);
+  addEventListener("hashchange", follow);
+
+  function sift() {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const t of all) {
+      const text = words.length ? t.textContent.toLowerCase() : "";
+      t.hidden = (wanted !== "" && t.dataset.standing !== wanted) || !words.every((w) => text.includes(w));
+    }
+    for (const button of filters) button.setAttribute("aria-pressed", String(button.dataset.filter === wanted));
+    live.textContent = shown().length + " of " + all.length + " listed";
+  }
+  for (const button of filters) button.addEventListener("click", () => { wanted = button.dataset.filter; sift(); });
+  search.addEventListener("input", sift);
+
+  function stepTo(items, by, at) {
+    if (!items.length) return null;
+    const next = at < 0 ? (by > 0 ? 0 : items.length - 1) : Math.min(Math.max(at + by, 0), items.length - 1);
+    return items[next];
+  }
+
+  function nextTrajectory(by) {
+    const found = stepTo(shown(), by, shown().indexOf(current));
+    if (!found) return;
+    go(addressOf(found, null));
+    found.querySelector("summary").focus({ preventScroll: true });
+    found.scrollIntoView();
+  }
+
+  function nextStep(by) {
+    const steps = opened() ? [...current.querySelectorAll(".step")] : [];
+    const found = stepTo(steps, by, steps.findIndex((s) => s.classList.contains("at")));
+    if (!found) return;
+    for (const s of steps) s.classList.toggle("at", s === found);
+    go(addressOf(found, null));
+    found.focus({ preventScroll: true });
+  }
+
+  function nextEvidence() {
+    const links = opened() ? [...current.querySelectorAll(".ev a.to")] : [];
+    const at = links.findIndex((l) => l.closest(".ev").classList.contains("active"));
+    const link = links[(at + 1) % links.length];
+    if (!link) return;
+    go(addressOf(byId(link.getAttribute("href").slice(1)), link));
+    link.focus({ preventScroll: true });
+  }
+
+  const keys = {
+    j: () => nextTrajectory(1),
+    k: () => nextTrajectory(-1),
+    n: () => nextStep(1),
+    p: () => nextStep(-1),
+    e: nextEvidence,
+    f: () => { wanted = wanted === "fail" ? "" : "fail"; sift(); },
+    "/": () => search.focus(),
+    "?": () => (help.open ? help.close() : help.showModal()),
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.target === search && event.key === "Escape") { search.value = ""; sift(); search.blur(); }
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "INPUT") return;
+    if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
+  });
+  document.getElementById("keys").addEventListener("click", keys["?"]);
+  document.getElementById("theme").addEventListener("click", () => {
+    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+  });
+
+  let before = [];
+  addEventListener("beforeprint", () => {
+    before = all.filter((t) => !t.open && t.dataset.standing === "fail");
+    for (const t of before) t.open = true;
+  });
+  addEventListener("afterprint", () => { for (const t of before) t.open = false; });
+
+  sift();
+  follow();
+})();
