@@ -67,12 +67,14 @@ def fold(
     cells = run.cells(len(plan.rows) * len(selected) * plan.replicates)
     gaps = _gaps(plan, survey, selected, criteria, run, cells.total - cells.not_adjudicated)
     components = _components(criteria)
-    states: list[GateState] = [c.verdict for c in components if any(_gating(criteria, c))]
+    states: list[GateState] = [component.verdict for component in components]
+    if gaps:
+        states.append("incomplete")
     unreadable = len(survey.load.failures)
     broken = sum(1 for entry in selected if not entry.fidelity.complete)
     return Scorecard(
         schema_version=SCORECARD_SCHEMA_VERSION,
-        run_verdict=worst_state([*states, *(["incomplete"] if gaps else [])]),
+        run_verdict=worst_state(states),
         subject=plan.subject,
         suite=plan.suite,
         components=components,
@@ -143,12 +145,8 @@ def _component(name: str, rows: list[CriterionRow]) -> ComponentResult:
     effects = [row.gate for row in rows if row.gate is not None]
     reasons = [f"{row.criterion_id}: {row.reason}" for row in rows if row.gate and row.reason]
     if not effects:
-        reasons = ["no gating criterion"]
+        return ComponentResult(component=name, verdict="pass", reasons=("no gating criterion",))
     return ComponentResult(component=name, verdict=worst_state(effects), reasons=tuple(reasons))
-
-
-def _gating(criteria: tuple[CriterionRow, ...], component: ComponentResult) -> Iterator[bool]:
-    return (r.gate is not None for r in criteria if r.component == component.component)
 
 
 def _gaps(

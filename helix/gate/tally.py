@@ -15,7 +15,6 @@ from helix.gate.states import (
     fold_task,
     fold_traces,
 )
-from helix.grounding import grounded
 from helix.model.scorecard import (
     Blocked,
     Cells,
@@ -156,7 +155,7 @@ class RunTally:
                 self.kinds[verdict.blocked_by.kind] += 1
         else:
             self.decided += 1
-            self.grounded += grounded(verdict)
+            self.grounded += verdict.grounded
         if verdict.produced_by == "code":
             return
         status = verdict.verification.status if verdict.verification else "notVerified"

@@ -4,7 +4,6 @@ from helix.grounding.fidelity import assess, check_fields
 from helix.grounding.ground import (
     Ground,
     complaints,
-    grounded,
     resolved,
     settle,
     settle_na,
@@ -19,7 +18,6 @@ __all__ = [
     "check_fields",
     "complaints",
     "dead",
-    "grounded",
     "repeat_scan",
     "resolve_refs",
     "resolved",

@@ -108,11 +108,6 @@ def uncertain(verdict: Verdict, cause: Cause, kind: BlockKind | None, text: str)
     )
 
 
-def grounded(verdict: Verdict) -> bool:
-    """Whether a decided verdict has evidence and all of it resolves."""
-    return bool(verdict.refs) and not dead(verdict.refs)
-
-
 def _abstention(verdict: Verdict, terms: Sequence[str]) -> Verdict:
     if verdict.blocked_by is None:
         return uncertain(verdict, "malformed", None, "")

@@ -1,6 +1,6 @@
 """Judging: packet to request, reply to verdicts. Generators all the way; nothing here awaits."""
 
-from helix.judging.line import Adjudicated, Job, Settings, adjudicate, incomplete
+from helix.judging.line import Adjudicated, Job, Line, Settings, adjudicate, incomplete
 from helix.judging.packet import PacketSettings, build
 from helix.judging.reply import Answer, Unusable, read
 from helix.judging.rubric import RUBRIC, reply_schema
@@ -10,6 +10,7 @@ __all__ = [
     "Adjudicated",
     "Answer",
     "Job",
+    "Line",
     "PacketSettings",
     "Settings",
     "Unusable",

@@ -40,13 +40,17 @@ Line = Generator[Request, "Reply | NoReply", "Adjudicated"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the lines of one run share; `asks` is False where no judge is asked."""
+    """What the lines of one run share; `asks` is False where no judge is asked.
+
+    `models` are the names that a returned model may have: the pin and its aliases (METHOD 42).
+    """
 
     packet: PacketSettings
     criteria_digest: str
     asks: bool
     routes: tuple[str, ...] = ()
     channels: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -138,7 +142,7 @@ def _ask(
         complete_channels=settings.channels,
         unread=frozenset(packet.coverage.unread),
     )
-    judged = yield from judge_trajectory(packet, unit, pin, ground)
+    judged = yield from judge_trajectory(packet, unit, pin, ground, settings.models)
     return judged
 
 

@@ -43,15 +43,20 @@ class Judged:
     effective: dict[str, object] | None = None
 
 
-def judge_trajectory(packet: MatrixPacket, unit: Unit, pin: Pin, ground: Ground) -> Asking:
-    """Ask for the packet's rows and return what was answered, grounded."""
+def judge_trajectory(
+    packet: MatrixPacket, unit: Unit, pin: Pin, ground: Ground, models: tuple[str, ...] = ()
+) -> Asking:
+    """Ask for the packet's rows and return what was answered, grounded.
+
+    A reply by a model that is not among `models` is never read (METHOD 42); none named allows any.
+    """
     rows = tuple(row.criterion_id for row in packet.criteria)
     first = render(packet, unit, pin, ground.complete_channels)
     request, unusable, named = first, 0, False
     notes: list[dict[str, str]] = []
     usable: tuple[Answer, Reply] | None = None
     while True:
-        reply = yield request
+        reply = _by_the_pin((yield request), models)
         if isinstance(reply, NoReply):
             notes.append({"kind": "no-reply", "cause": reply.cause, "text": reply.text})
             break
@@ -78,6 +83,18 @@ def judge_trajectory(packet: MatrixPacket, unit: Unit, pin: Pin, ground: Ground)
         assert isinstance(reply, NoReply)
         return _nothing(reply, first, notes)
     return _settled(*usable, packet, ground, first, notes)
+
+
+def _by_the_pin(reply: Reply | NoReply, models: tuple[str, ...]) -> Reply | NoReply:
+    if isinstance(reply, NoReply) or not models:
+        return reply
+    if reply.returned_model is None or reply.returned_model in models:
+        return reply
+    return NoReply(
+        "judge-error",
+        f"the answer is by the model '{reply.returned_model}', the pin is '{models[0]}': "
+        "name it in judge.model_aliases if it is the same model",
+    )
 
 
 def _faults(answer: Answer, packet: MatrixPacket, ground: Ground) -> list[str]:

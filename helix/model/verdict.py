@@ -140,6 +140,11 @@ class Verdict(Shape, frozen=True, kw_only=True):
     verification: Verification | None = None
     confidence_band: Literal["high", "med", "low"] | None = None
 
+    @property
+    def grounded(self) -> bool:
+        """Whether the verdict has evidence and all of it resolves."""
+        return bool(self.refs) and all(ref.match != "dead" for ref in self.refs)
+
 
 class NotApplicable(Shape, frozen=True, kw_only=True):
     """A cell that does not apply, with its proof: a code guard, or cited refs (METHOD 1)."""

@@ -1,0 +1,41 @@
+"""Artifact lines as bytes: fast where text is plain Unicode, exact where it is not.
+
+msgspec writes and reads. A lone surrogate, which it refuses, is written as its JSON escape and
+read back by the lenient reader, so that every writer succeeds and nothing is replaced.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeVar
+
+import msgspec
+
+from helix.model.jsontext import decode
+
+T = TypeVar("T")
+_encoder = msgspec.json.Encoder()
+
+
+def encode_line(value: Any) -> bytes:
+    """Return a shape or plain value as one line of JSON, without the newline."""
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:
+        plain = msgspec.to_builtins(value)
+        return json.dumps(plain, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+
+
+def encode_page(value: Any) -> bytes:
+    """Return a shape or plain value as indented JSON with a final newline."""
+    return msgspec.json.format(encode_line(value), indent=2) + b"\n"
+
+
+def decode_line(data: bytes, kind: type[T]) -> T:
+    """Read a line into its shape; raises ValueError with the path of the fault."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError:
+        raise
+    except (msgspec.DecodeError, UnicodeError):
+        return msgspec.convert(decode(data)[0], kind)

@@ -1,0 +1,293 @@
+"""From configuration to plan: everything is checked and frozen before anything is spent.
+
+What decides goes into the plan's digest; what only runs does not (DESIGN “Contracts”).
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from helix.checks.custom import load_modules
+from helix.errors import ConfigError, PinError, SelectionError, did_you_mean
+from helix.fieldpath import parse
+from helix.gate import FoldPlan, GateRow, Known, Policy
+from helix.grounding import check_fields
+from helix.model.canonical import digest, source_digest
+from helix.model.config import Config, JudgeConfig, Plan
+from helix.model.criterion import Suite
+from helix.model.request import Pin
+from helix.model.scorecard import JudgeRecord
+from helix.registry import Judge, Registry
+from helix.runs import RunFiles
+from helix.suite import CompiledRow, CompiledSuite, compile, load
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A run that may begin: config, compiled rows that were selected, judge, pin, plan."""
+
+    config: Config
+    registry: Registry
+    suite: CompiledSuite
+    rows: tuple[CompiledRow, ...]
+    judge: Judge
+    pin: Pin
+    plan: Plan
+    fold: FoldPlan
+    failed_traces: frozenset[str] | None
+
+
+def prepare(
+    config: Config, registry: Registry, *, today: datetime.date, suite: Suite | None = None
+) -> Prepared:
+    """Return the frozen run, or raise the error that says what to mend.
+
+    `today` dates waivers. A suite given as an object takes the place of `criteria.file`.
+    """
+    _check_subject(config)
+    load_modules(config.checks.modules, registry)
+    compiled = _compiled(config, registry, suite)
+    earlier = RunFiles.open(config.select.failed_from) if config.select.failed_from else None
+    failing = earlier.undone() if earlier else None
+    rows = _selected(compiled, config, failing)
+    judge: Judge = registry.get("judges", config.judge.backend)
+    pin = make_pin(config.judge, judge, "judge")
+    if config.verifier.backend != "none":
+        raise ConfigError(
+            f"verifier must be none in this version (got {config.verifier.backend}); "
+            "verdicts are shown as not verified"
+        )
+    if config.judge.axis != "trajectory":
+        raise ConfigError(f"judge.axis must be trajectory (got {config.judge.axis})")
+    today = config.gate.today or today
+    known = _known(config, compiled, today)
+    plan = _plan(config, compiled, rows, judge, pin, registry, known)
+    return Prepared(
+        config=config,
+        registry=registry,
+        suite=compiled,
+        rows=rows,
+        judge=judge,
+        pin=pin,
+        plan=plan,
+        fold=_fold_plan(config, compiled, rows, plan, pin, known, today),
+        failed_traces=None if failing is None else frozenset(t for t, _ in failing),
+    )
+
+
+def make_pin(config: JudgeConfig, judge: Judge, section: str) -> Pin:
+    """Return the pin, or say what it lacks: a model, or temperature 0 (METHOD 41, 42)."""
+    if config.temperature != 0:
+        raise PinError(
+            f"{section}.temperature must be 0 (got {config.temperature:g}): "
+            "a judge that samples cannot be checked"
+        )
+    if judge.needs_model and not config.model:
+        raise PinError(
+            f"{section}.model must name the model that judges (got nothing): "
+            f"add {section}.model=NAME"
+        )
+    extra = dict(config.extra)
+    if config.script:
+        extra["scriptDigest"] = _script_digest(config.script)
+    model = config.model or "none"
+    return Pin(
+        backend=judge.name,
+        model=model,
+        identity=config.identity or f"{judge.name}:{model}",
+        temperature=0.0,
+        seed=config.seed,
+        max_tokens=config.max_tokens,
+        extra=extra,
+        base_url=config.base_url,
+    )
+
+
+def _script_digest(script: str) -> str:
+    for candidate in (script, script.rpartition(":")[0]):
+        if candidate and Path(candidate).is_file():
+            return source_digest(Path(candidate).read_bytes())
+    return "not found"
+
+
+def _check_subject(config: Config) -> None:
+    subject = config.subject
+    faults = check_fields(subject.truncation_fields)
+    for channel in (*subject.complete_channels, *filter(None, [subject.route_field])):
+        parse(channel)
+    if faults:
+        raise ConfigError("subject.truncation_fields: " + "; ".join(faults))
+    if config.shard.index >= config.shard.count:
+        raise ConfigError(
+            f"shard.index must be below shard.count (got index={config.shard.index}, "
+            f"count={config.shard.count})"
+        )
+
+
+def _compiled(config: Config, registry: Registry, suite: Suite | None) -> CompiledSuite:
+    if suite is None:
+        if not config.criteria.file:
+            raise ConfigError("criteria.file must name a suite: add criteria.file=SUITE.yaml")
+        suite = load(config.criteria.file)
+    component = config.subject.component or config.subject.name
+    return compile(
+        suite,
+        registry,
+        default_component=component,
+        eligibility=config.gate.eligibility,
+        file=config.criteria.file,
+    )
+
+
+def _selected(
+    suite: CompiledSuite, config: Config, failing: Sequence[tuple[str, str]] | None
+) -> tuple[CompiledRow, ...]:
+    rows = tuple(row for row in suite.rows if row.criterion.status == "active")
+    chosen = config.select
+    known = {row.criterion.criterion_id for row in rows}
+    for name in chosen.criteria:
+        if name not in known:
+            raise SelectionError(
+                f"select.criteria: no active row has the id '{name}'{did_you_mean(name, known)}"
+            )
+    tags = {tag for row in rows for tag in row.criterion.tags}
+    for tag in chosen.tags:
+        if tag not in tags:
+            listed = ", ".join(sorted(tags)) or "none"
+            raise SelectionError(
+                f"select.tags: no row has the tag '{tag}'{did_you_mean(tag, tags)} (tags: {listed})"
+            )
+    if chosen.criteria:
+        rows = tuple(r for r in rows if r.criterion.criterion_id in chosen.criteria)
+    if chosen.tags:
+        rows = tuple(r for r in rows if set(r.criterion.tags) & set(chosen.tags))
+    if failing is not None:
+        wanted = {criterion for _, criterion in failing}
+        rows = tuple(r for r in rows if r.criterion.criterion_id in wanted)
+    if not rows and (chosen.criteria or chosen.tags or failing is not None):
+        raise SelectionError("select: no active row is left; widen the selection")
+    return rows
+
+
+def _known(config: Config, suite: CompiledSuite, today: datetime.date) -> Known:
+    ids = {row.criterion.criterion_id for row in suite.rows}
+    for waiver in config.gate.waivers:
+        if waiver.criterion not in ids:
+            hint = did_you_mean(waiver.criterion, ids)
+            raise ConfigError(f"gate.waivers: no row has the id '{waiver.criterion}'{hint}")
+    alive = [waiver for waiver in config.gate.waivers if waiver.expires >= today]
+    baseline = None
+    if config.gate.baseline:
+        baseline = frozenset(RunFiles.open(config.gate.baseline).failing())
+    return Known(frozenset((w.criterion, w.trace) for w in alive), baseline)
+
+
+def _plan(
+    config: Config,
+    suite: CompiledSuite,
+    rows: Sequence[CompiledRow],
+    judge: Judge,
+    pin: Pin,
+    registry: Registry,
+    known: Known,
+) -> Plan:
+    whole = config.model_dump(mode="json")
+    subject = {k: v for k, v in whole["subject"].items() if k != "traces"}
+    checks = sorted({(r.check.name, r.check.version) for r in rows if r.check is not None})
+    gate = {k: v for k, v in whole["gate"].items() if k not in ("baseline", "exit", "today")}
+    decides: dict[str, Any] = {
+        "subject": subject,
+        "suite": {"name": suite.suite.suite, "version": suite.suite.version},
+        "suiteDigest": suite.digest,
+        "criteria": [row.criterion.criterion_id for row in rows],
+        "checks": [{"name": name, "version": version} for name, version in checks],
+        "judge": {
+            "pin": _pin_dict(pin),
+            "version": judge.version,
+            "protocol": judge.protocol,
+            "contextTokens": config.judge.context_tokens,
+            "aliases": list(config.judge.model_aliases),
+        },
+        "verifier": {"backend": config.verifier.backend},
+        "sampling": {
+            **whole["sampling"],
+            "version": registry.get("samplers", config.sampling.strategy).version,
+        },
+        "select": {k: v for k, v in whole["select"].items() if k != "failed_from"},
+        "gate": gate,
+        "baseline": None if known.baseline is None else digest(sorted(known.baseline)),
+    }
+    runs = {
+        name: whole[name]
+        for name in ("executor", "cache", "limits", "shard", "run", "report", "paths")
+    }
+    runs |= {"traces": whole["subject"]["traces"], "criteriaFile": config.criteria.file}
+    runs |= {"judgeDir": config.judge.dir, "judgeScript": config.judge.script}
+    runs |= {"baseline": config.gate.baseline, "failedFrom": config.select.failed_from}
+    runs |= {"exit": config.gate.exit}
+    return Plan(decides=decides, runs=runs)
+
+
+def _pin_dict(pin: Pin) -> dict[str, Any]:
+    return {
+        "backend": pin.backend,
+        "model": pin.model,
+        "identity": pin.identity,
+        "temperature": pin.temperature,
+        "seed": pin.seed,
+        "maxTokens": pin.max_tokens,
+        "extra": pin.extra,
+        "baseUrl": pin.base_url,
+    }
+
+
+def _fold_plan(
+    config: Config,
+    suite: CompiledSuite,
+    rows: Sequence[CompiledRow],
+    plan: Plan,
+    pin: Pin,
+    known: Known,
+    today: datetime.date,
+) -> FoldPlan:
+    chosen = {row.criterion.criterion_id for row in rows}
+    active = [row for row in suite.rows if row.criterion.status == "active"]
+    waivers = tuple(
+        {**waiver.model_dump(mode="json", exclude_none=True), "expired": waiver.expires < today}
+        for waiver in config.gate.waivers
+    )
+    return FoldPlan(
+        subject=config.subject.name,
+        suite=suite.suite.suite,
+        rows=tuple(_gate_row(row) for row in rows),
+        policy=Policy.of(config.gate),
+        judge=JudgeRecord(backend=pin.backend, requested=_pin_dict(pin)),
+        verifier=JudgeRecord(backend=config.verifier.backend, requested={}),
+        digests={"plan": plan.digest, "suite": suite.digest},
+        replicates=config.sampling.replicates,
+        known=known,
+        policy_name=config.gate.policy,
+        eligibility=config.gate.eligibility,
+        skipped_criteria=tuple(
+            row.criterion.criterion_id for row in active if row.criterion.criterion_id not in chosen
+        ),
+        waivers=waivers,
+        baseline=None if known.baseline is None else digest(sorted(known.baseline)),
+    )
+
+
+def _gate_row(row: CompiledRow) -> GateRow:
+    discovery = row.criterion.discovery
+    return GateRow(
+        criterion_id=row.criterion.criterion_id,
+        component=row.component,
+        severity=row.severity,
+        klass=row.criterion.klass or "code",
+        gating=row.gating,
+        may_not_apply=row.criterion.may_not_apply,
+        grounding=discovery.grounding if discovery else None,
+    )

@@ -1,0 +1,73 @@
+"""Reading a run directory that Helix wrote: its scorecard, its lines, what was left undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from helix.errors import ArtifactError
+from helix.model.lines import decode_line
+from helix.model.scorecard import SCORECARD_SCHEMA_VERSION, Scorecard
+from helix.model.verdict import VERDICT_SCHEMA_VERSION, MatrixVerdictFile
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """A finished run's folder."""
+
+    folder: Path
+
+    @classmethod
+    def open(cls, folder: str | Path) -> RunFiles:
+        """Return the run, or say why the folder is none."""
+        path = Path(folder)
+        if not (path / "scorecard.json").is_file():
+            raise ArtifactError(f"{path} must be the folder of a finished run (no scorecard.json)")
+        return cls(path)
+
+    def scorecard(self) -> Scorecard:
+        """Read the scorecard; an unknown major version is refused."""
+        path = self.folder / "scorecard.json"
+        return _read(path, path.read_bytes(), Scorecard, SCORECARD_SCHEMA_VERSION)
+
+    def lines(self) -> Iterator[MatrixVerdictFile]:
+        """Yield the verdict lines in plan order."""
+        path = self.folder / "verdicts.jsonl"
+        try:
+            with open(path, "rb") as file:
+                for number, line in enumerate(file, 1):
+                    where = f"{path}, line {number}"
+                    yield _read(where, line, MatrixVerdictFile, VERDICT_SCHEMA_VERSION)
+        except OSError as error:
+            raise ArtifactError(f"{path} cannot be read: {error.strerror}") from None
+
+    def undone(self) -> tuple[tuple[str, str], ...]:
+        """Return (trace, criterion) of every cell that failed or is undecided."""
+        return tuple(self._cells(("fail", "uncertain")))
+
+    def failing(self) -> tuple[tuple[str, str], ...]:
+        """Return (trace, criterion) of every cell that failed."""
+        return tuple(self._cells(("fail",)))
+
+    def _cells(self, states: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+        for line in self.lines():
+            for criterion, state in line.dense_map.items():
+                if state in states:
+                    yield line.trajectory_id, criterion
+
+
+def _read(where: object, data: bytes, kind: type[T], version: str) -> T:
+    try:
+        found = decode_line(data, kind)
+    except ValueError as error:
+        raise ArtifactError(f"{where} is damaged: {error}") from None
+    written = str(getattr(found, "schema_version", version))
+    if written.partition(".")[0] != version.partition(".")[0]:
+        raise ArtifactError(
+            f"{where} must have schemaVersion {version.partition('.')[0]}.x (got {written})"
+        )
+    return found

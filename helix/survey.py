@@ -1,0 +1,138 @@
+"""Survey: every trace is looked at once before anything is spent (DESIGN “look, then ask”).
+
+Identity, digest, route, flags and fidelity of each trace come from here, and with them the
+collisions, the sample, the shard and the cost estimate.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from helix.errors import SelectionError, TraceError, did_you_mean
+from helix.fieldpath import parse
+from helix.grounding import assess
+from helix.model.config import Config, SubjectConfig
+from helix.model.manifest import Load, LoadFailure, ManifestEntry, Survey
+from helix.model.select import select
+from helix.model.trace import Trace
+
+NAMED = 5
+
+
+def look(source: Iterable[Trace | LoadFailure], files: int, subject: SubjectConfig) -> Survey:
+    """Read everything once and return one small entry per trace, none of them chosen yet."""
+    entries: list[ManifestEntry] = []
+    failures: list[LoadFailure] = []
+    tools: set[str] = set()
+    for item in source:
+        if isinstance(item, LoadFailure):
+            failures.append(item)
+            continue
+        tools.update(o.name for o in item.tools())
+        entries.append(_entry(len(entries), routed(item, subject), subject))
+    _refuse_collisions(entries)
+    load = Load(files=files, traces=len(entries), failures=tuple(failures))
+    return Survey(entries=tuple(entries), load=load, tools=tuple(sorted(tools)))
+
+
+def routed(trace: Trace, subject: SubjectConfig) -> Trace:
+    """Give a trace without a route the one that the subject's `route_field` holds."""
+    if trace.route is None and subject.route_field is not None:
+        places = select(trace, parse(subject.route_field))
+        found = [p.value for p in places if isinstance(p.value, str) and p.value]
+        if len(found) == 1:
+            trace.route = found[0]
+    return trace
+
+
+def choose(
+    survey: Survey, config: Config, sampler: Any, failed: frozenset[str] | None = None
+) -> Survey:
+    """Return the survey with the traces marked that this run evaluates.
+
+    Picking by hand comes first, then the sample, then this shard's share; `failed` are the traces
+    that `select.failed_from` names.
+    """
+    entries = _picked(survey.entries, config.select.traces, failed)
+    sampling = config.sampling
+    sampled = set(sampler.choose(entries, sampling.n, sampling.seed))
+    shard = config.shard
+    chosen = {
+        entry.ordinal
+        for entry in entries
+        if entry.ordinal in sampled and share(entry.id, shard.count) == shard.index
+    }
+    marked = tuple(
+        msgspec.structs.replace(entry, selected=entry.ordinal in chosen) for entry in survey.entries
+    )
+    return msgspec.structs.replace(survey, entries=marked)
+
+
+def share(trace_id: str, count: int) -> int:
+    """Return the shard of a trace: the same on every machine, whatever else is in the input."""
+    data = hashlib.sha256(trace_id.encode("utf-8", "backslashreplace")).digest()
+    return int.from_bytes(data[:8], "big") % count
+
+
+def manifest_lines(survey: Survey) -> Iterator[bytes]:
+    """Yield the manifest as JSON lines, in the plan's order."""
+    for entry in survey.entries:
+        yield msgspec.json.encode(entry)
+
+
+def _entry(ordinal: int, trace: Trace, subject: SubjectConfig) -> ManifestEntry:
+    return ManifestEntry(
+        ordinal=ordinal,
+        id=trace.id,
+        digest=trace.source.digest,
+        file=trace.source.file,
+        line=trace.source.line,
+        format=trace.source.format,
+        route=trace.route,
+        task=trace.task,
+        flags=trace.all_flags,
+        fidelity=assess(trace, subject.truncation_flags, subject.truncation_fields),
+        observations=len(trace.observations),
+        selected=False,
+    )
+
+
+def _refuse_collisions(entries: Sequence[ManifestEntry]) -> None:
+    places: dict[str, list[str]] = {}
+    for entry in entries:
+        place = f"{entry.file}:{entry.line}" if entry.line else entry.file
+        places.setdefault(entry.id, []).append(place)
+    twice = {trace: found for trace, found in places.items() if len(found) > 1}
+    if not twice:
+        return
+    lines = [f"  '{trace}' in {', '.join(found)}" for trace, found in sorted(twice.items())]
+    more = f"\n  and {len(lines) - NAMED} more" if len(lines) > NAMED else ""
+    raise TraceError(
+        "trace ids must be unique; these stand more than once:\n"
+        + "\n".join(lines[:NAMED])
+        + more
+        + "\nRemove the copies, or give the traces ids of their own."
+    )
+
+
+def _picked(
+    entries: Sequence[ManifestEntry], wanted: Sequence[str], failed: frozenset[str] | None
+) -> list[ManifestEntry]:
+    known = {entry.id for entry in entries}
+    for trace in wanted:
+        if trace not in known:
+            raise SelectionError(
+                f"select.traces: no trace has the id '{trace}'{did_you_mean(trace, known)} "
+                f"({len(known)} traces were read)"
+            )
+    if failed is not None and not failed & known:
+        raise SelectionError(
+            "select.failed_from: none of the traces that were undecided or failing there is in "
+            "subject.traces"
+        )
+    picked = [entry for entry in entries if not wanted or entry.id in wanted]
+    return [entry for entry in picked if failed is None or entry.id in failed]

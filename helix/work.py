@@ -1,0 +1,209 @@
+"""Carrying out one run: a job per trace and replicate, outcomes spooled as they come."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from helix.checks.run import decide
+from helix.engine.asking import Asker
+from helix.engine.drive import Event, Job, Outcome, run_jobs
+from helix.engine.limits import Limits
+from helix.engine.spool import Spool
+from helix.errors import TraceError
+from helix.ingest import Input
+from helix.judging import Adjudicated, PacketSettings, Settings, adjudicate
+from helix.judging import Job as TraceJob
+from helix.model.criterion import Criterion
+from helix.model.lines import encode_line
+from helix.model.manifest import ManifestEntry, Survey
+from helix.model.scorecard import UsageTotals
+from helix.model.trace import Trace
+from helix.model.verdict import MatrixVerdictFile
+from helix.planning import Prepared
+from helix.registry import CheckContext, Decision, JudgeSettings
+from helix.runmeta import RunLog
+from helix.survey import routed
+
+OnEvent = Callable[[Event], None]
+
+
+@dataclass(slots=True)
+class Work:
+    """One run's work: what is chosen, where it is read, where its lines go.
+
+    `pending` and `broken` name the traces that wait, and those that an internal error stopped.
+    """
+
+    prepared: Prepared
+    survey: Survey
+    source: Input
+    folder: Path
+    pending: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+
+    def carry_out(self, on_event: OnEvent | None, log: RunLog) -> UsageTotals:
+        """Adjudicate every chosen trace and write the line artifacts; return what it used."""
+        config = self.prepared.config
+        limits = Limits(config.limits)
+        with contextlib.ExitStack() as stack:
+            askers = self._askers(limits, stack)
+            lines = stack.enter_context(Spool(self.folder, "verdicts.jsonl"))
+            notes = stack.enter_context(Spool(self.folder, "decisions.jsonl"))
+            failures = stack.enter_context(Spool(self.folder, "failures.jsonl"))
+            candidates = stack.enter_context(Spool(self.folder, "candidates.jsonl"))
+
+            def done(outcome: Outcome[Adjudicated]) -> None:
+                at = outcome.job.ordinal
+                if outcome.value is None:
+                    self._not_done(outcome, log)
+                    return
+                line = outcome.value.line
+                lines.append(at, encode_line(line))
+                notes.append(at, *(encode_line(note) for note in outcome.value.decisions))
+                failures.append(at, *(encode_line(x) for x in _failures(line)))
+                candidates.append(at, *(encode_line(x) for x in _candidates(line)))
+
+            run_jobs(
+                self.jobs(),
+                askers,
+                concurrency=config.limits.concurrency,
+                unit_s=config.limits.unit_s,
+                on_done=done,
+                on_event=on_event,
+                executor=self.prepared.registry.get("executors", config.executor.name).run,
+            )
+            for spool in (lines, notes, failures, candidates):
+                spool.finish()
+        return limits.meter.totals()
+
+    def _askers(self, limits: Limits, stack: contextlib.ExitStack) -> dict[str, Asker]:
+        judge = self.prepared.judge
+        if not judge.asks or not any(row.method != "deterministic" for row in self.prepared.rows):
+            return {}
+        config = self.prepared.config
+        store = None
+        if judge.cacheable:
+            cache = self.prepared.registry.get("caches", "disk")
+            store = stack.enter_context(cache.open(config.paths.state))
+        settings = JudgeSettings(config.judge, config.paths.state, str(self.folder))
+        return {"judge": Asker(judge, judge.open(settings), limits, store=store)}
+
+    def jobs(self) -> Iterator[Job[Adjudicated]]:
+        """Yield one job per chosen trace and replicate, checks already run."""
+        sampling = self.prepared.config.sampling
+        for entry, trace in self._chosen():
+            decisions = self._decisions(entry, trace)
+            for replicate in range(sampling.replicates):
+                job = TraceJob(
+                    trace=trace,
+                    replicate=replicate + sampling.replicate_offset,
+                    rows=tuple(row.criterion for row in self.prepared.rows),
+                    decisions=decisions,
+                    fidelity=entry.fidelity,
+                )
+                yield Job(
+                    entry.ordinal * sampling.replicates + replicate,
+                    entry.id,
+                    lambda job=job: adjudicate(job, self._settings),  # type: ignore[misc]
+                )
+
+    def _chosen(self) -> Iterator[tuple[ManifestEntry, Trace]]:
+        entries = iter(self.survey.entries)
+        for item in self.source:
+            if not isinstance(item, Trace):
+                continue
+            entry = next(entries, None)
+            if entry is None or entry.id != item.id or entry.digest != item.source.digest:
+                raise TraceError(
+                    f"{item.source.file} changed while it was being evaluated; run it again"
+                )
+            if entry.selected:
+                yield entry, routed(item, self.prepared.config.subject)
+
+    def _decisions(self, entry: ManifestEntry, trace: Trace) -> dict[str, Decision]:
+        if not entry.fidelity.complete:
+            return {}
+        found: dict[str, Decision] = {}
+        for row in self.prepared.rows:
+            decision = _off_route(row.criterion, trace)
+            if decision is None and row.check is not None:
+                decision = decide(row, trace, self._context)
+            if decision is not None:
+                found[row.criterion.criterion_id] = decision
+        return found
+
+    @property
+    def _context(self) -> CheckContext:
+        subject = self.prepared.config.subject
+        return CheckContext(
+            inventory=frozenset(subject.tools),
+            seen=frozenset(self.survey.tools),
+            complete_channels=subject.complete_channels,
+        )
+
+    @property
+    def _settings(self) -> Settings:
+        config = self.prepared.config
+        return Settings(
+            packet=PacketSettings(
+                subject=config.subject,
+                pin=self.prepared.pin,
+                context_tokens=config.judge.context_tokens,
+                batch_tools=self.survey.tools,
+            ),
+            criteria_digest=self.prepared.suite.digest,
+            asks=self.prepared.judge.asks,
+            routes=config.subject.routes,
+            channels=config.subject.complete_channels,
+            models=(self.prepared.pin.model, *config.judge.model_aliases),
+        )
+
+    def _not_done(self, outcome: Outcome[Adjudicated], log: RunLog) -> None:
+        if outcome.pending:
+            self.pending.append(outcome.job.key)
+            log.event("pending", trace=outcome.job.key, task=outcome.waits_for)
+            return
+        self.broken.append(outcome.job.key)
+        error = outcome.error
+        log.event("internal-error", trace=outcome.job.key, error=f"{type(error).__name__}: {error}")
+
+
+def _off_route(criterion: Criterion, trace: Trace) -> Decision | None:
+    """Return why a row of one route says nothing of this trace; None where it applies."""
+    if criterion.route is None or criterion.route == trace.route:
+        return None
+    if trace.route is None:
+        text = f"the row is for the route '{criterion.route}', and the trace has none"
+        return Decision("uncertain", text, cause="unresolved-route")
+    return Decision("na", f"the row is for the route '{criterion.route}', not '{trace.route}'")
+
+
+def _failures(line: MatrixVerdictFile) -> Iterator[dict[str, Any]]:
+    """Yield what diagnostics should look at: capture faults and failed cells (METHOD 35, 82)."""
+    if not line.fidelity.complete:
+        yield {
+            "traceId": line.trajectory_id,
+            "kind": "capture",
+            "text": line.fidelity.reason,
+            "localize": line.localize,
+        }
+    for verdict in line.verdicts:
+        if verdict.result == "fail":
+            yield {
+                "traceId": line.trajectory_id,
+                "kind": "criterion",
+                "criterionId": verdict.criterion_id,
+                "text": verdict.critique,
+                "refs": verdict.refs,
+                "localize": line.localize,
+            }
+
+
+def _candidates(line: MatrixVerdictFile) -> Iterator[dict[str, Any]]:
+    """Yield what was seen without a criterion for it, for discover (METHOD 37)."""
+    for candidate in line.candidates:
+        yield {"traceId": line.trajectory_id, "candidate": candidate}
