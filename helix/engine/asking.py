@@ -117,18 +117,17 @@ class Asker:
 
     def _launch(self, key: str, request: Request, stale: Reply | None) -> _Flight:
         async def fly() -> Reply | NoReply:
-            answer = await self._attempts(request, key, flight)
-            if self._store is not None and isinstance(answer, Reply):
-                return self._store.put(key, answer, instead_of=stale)
-            return answer
-
-        def landed(task: asyncio.Task[Reply | NoReply]) -> None:
-            del self._flights[key]
-            if not task.cancelled():
-                task.exception()  # Seen here, since all who waited may be gone.
+            try:
+                answer = await self._attempts(request, key, flight)
+                if self._store is not None and isinstance(answer, Reply):
+                    return self._store.put(key, answer, instead_of=stale)
+                return answer
+            finally:
+                del self._flights[key]
 
         flight = self._flights[key] = _Flight(asyncio.create_task(fly()))
-        flight.task.add_done_callback(landed)
+        # An exception is looked at here too, since all who waited for it may be gone.
+        flight.task.add_done_callback(lambda task: task.cancelled() or task.exception())
         return flight
 
     async def _landed(self, flight: _Flight) -> Reply | NoReply:

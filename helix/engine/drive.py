@@ -250,6 +250,7 @@ def _run_in_thread(main: Callable[[], Awaitable[None]]) -> None:
     """Run a coroutine in a loop of its own; an interrupt here is an interrupt there."""
     interrupt: list[Callable[[], object]] = []
     failed: list[BaseException] = []
+    ended = threading.Event()  # A join that was interrupted once does not wait a second time.
 
     async def watched() -> None:
         task = asyncio.current_task()
@@ -263,15 +264,16 @@ def _run_in_thread(main: Callable[[], Awaitable[None]]) -> None:
             asyncio.run(watched())
         except BaseException as error:
             failed.append(error)
+        finally:
+            ended.set()
 
-    thread = threading.Thread(target=body, name="helix-drive")
-    thread.start()
+    threading.Thread(target=body, name="helix-drive").start()
     try:
-        thread.join()
+        ended.wait()
     except KeyboardInterrupt:
         for cancel in interrupt:
             cancel()
-        thread.join()
+        ended.wait()
         raise
     if failed:
         raise failed[0]

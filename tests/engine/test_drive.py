@@ -316,6 +316,63 @@ def test_the_registered_executor_carries_jobs_out() -> None:
     assert done[0].value == []
 
 
+def _script(code: str, *arguments: str) -> subprocess.Popen[str]:
+    here = Path(__file__).parent
+    paths = os.pathsep.join([str(here), str(here.parents[1])])
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+
+
+HANGS = """
+import time
+from asked import asker, job, request
+from helix.engine.drive import run_jobs
+one, _ = asker(lambda request: time.sleep(3600), deadline_s=0.1, retries=0)
+run_jobs([job(0, request())], {"judge": one}, concurrency=1, unit_s=9,
+         on_done=lambda outcome: print(outcome.value[0].cause))
+"""
+
+
+def test_a_function_that_hangs_holds_up_neither_the_run_nor_its_end() -> None:
+    output, _ = _script(HANGS).communicate(timeout=20)
+    assert output == "timeout\n"
+
+
+NOTEBOOK = """
+import asyncio, time
+from asked import asker, job, request
+from helix.engine.drive import run_jobs
+
+def judge(request):
+    print("asked", flush=True)
+    time.sleep(0.5)
+    return "yes"
+
+async def cell():
+    one, _ = asker(judge)
+    jobs = (job(n, request(n)) for n in range(99))
+    try:
+        run_jobs(jobs, {"judge": one}, concurrency=1, unit_s=9,
+                 on_done=lambda outcome: print("done", flush=True))
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+loop = asyncio.new_event_loop()
+loop.run_until_complete(cell())
+"""
+
+
+def test_an_interrupt_where_a_loop_already_runs_ends_in_order() -> None:
+    process = _script(NOTEBOOK)
+    assert process.stdout and process.stdout.readline() == "asked\n"
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=20)
+    assert output == "done\ninterrupted\n"
+
+
 # A run of 40 units, 4 at once, each asking once or twice; every ask leaves a line in a file.
 RUN = """
 import os, sys, time
@@ -345,14 +402,7 @@ ASKS = 60
 
 
 def _start(folder: Path) -> subprocess.Popen[str]:
-    here = Path(__file__).parent
-    paths = os.pathsep.join([str(here), str(here.parents[1])])
-    return subprocess.Popen(
-        [sys.executable, "-c", RUN, str(folder)],
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONPATH": paths},
-    )
+    return _script(RUN, str(folder))
 
 
 def _asked(folder: Path) -> list[str]:

@@ -141,6 +141,22 @@ def test_an_entry_that_is_not_text_is_refused_and_never_read(tmp_path: Path, kin
     assert not sprung.exists()
 
 
+def test_a_planted_row_deletes_no_file(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"mine")
+    with open_cache(str(tmp_path)) as cache:
+        database = sqlite3.connect(cache.folder / "cache.db")
+        with database:
+            database.executemany(
+                "INSERT INTO Cache(key, raw, mode, filename) VALUES (?, 1, 2, '../victim')",
+                [("0" * 64,), (KEY,)],
+            )
+        database.close()
+    with open_cache(str(tmp_path)) as cache, pytest.raises(CacheError):
+        cache.put(KEY, Reply("new"), instead_of=Reply("old"))
+    assert victim.read_bytes() == b"mine"
+
+
 def test_a_damaged_entry_names_its_key_and_what_to_do(tmp_path: Path) -> None:
     with open_cache(str(tmp_path)) as cache:
         cache.put(KEY, Reply("good"))
