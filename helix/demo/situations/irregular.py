@@ -19,9 +19,9 @@ def parallel(cast: Cast, rng: random.Random, kind: str) -> Recorder:
     recorder = start(cast, rng)
     talent = cast.talent
     calls = (
-        Call("checkConsent", _consent("granted"), {"talentId": talent.id, "channel": "email"}),
-        Call("lookupContact", steps.contact(talent), {"talentId": talent.id}),
-        Call("getTalentProfile", _profile(cast), {"talentId": talent.id}),
+        Call("checkConsent", {"talentId": talent.id, "channel": "email"}, _consent("granted")),
+        Call("lookupContact", {"talentId": talent.id}, steps.contact(talent)),
+        Call("getTalentProfile", {"talentId": talent.id}, _profile(cast)),
     )
     if kind == "one-at-a-time":
         for call in calls:
@@ -40,9 +40,9 @@ def repeated(cast: Cast, rng: random.Random, kind: str) -> Recorder:
     talent = cast.talent
     marks: tuple[str, ...] = ()
     if kind == "repeated-call-id":
-        first = Call("lookupContact", steps.contact(talent), {"talentId": talent.id}, "call-1")
+        first = Call("lookupContact", {"talentId": talent.id}, steps.contact(talent), "call-1")
         marks = ("duplicate-call-id",)
-        again = Call(first.name, first.result, first.arguments, "call-1#2", marks)
+        again = Call(first.name, first.arguments, first.result, "call-1#2", marks)
         steps.consent(recorder, talent)
         recorder.turn("", first)
         recorder.turn("", again)
@@ -55,8 +55,8 @@ def repeated(cast: Cast, rng: random.Random, kind: str) -> Recorder:
     calls = [
         Call(
             "checkConsent",
-            _consent(answer),
             {"talentId": talent.id, "channel": channel},
+            _consent(answer),
             id,
             marks,
         )
