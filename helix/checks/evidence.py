@@ -1,0 +1,156 @@
+"""What a check cites: an address that resolves and text that stands there (METHOD 4, 5, 28)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import re2
+
+from helix.checks.parameters import Span, compile_pattern
+from helix.fieldpath import FieldPath, parse, parse_relative, render_steps
+from helix.model.canonical import canonical_text
+from helix.model.jsontext import NonFinite
+from helix.model.select import Place, select
+from helix.model.trace import Trace
+from helix.model.verdict import MAX_CITED, Ref, Scan
+
+MOST_REFS = 8
+_SHOWN = 60
+_ANY_TEXT = r"\S"
+
+
+def as_text(value: Any) -> str:
+    """Return a string as it is, anything else as its canonical JSON (`false`, `7`)."""
+    return value if isinstance(value, str) else canonical_text(value)
+
+
+def shown(value: Any) -> str:
+    """Return a value as a detail names it: canonical JSON, shortened."""
+    text = str(value) if isinstance(value, NonFinite) else canonical_text(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def spot(trace: Trace, place: Place) -> str:
+    """Return where a place is, in words."""
+    return place.path if place.obs == trace.id else f"{place.path} of {place.obs}"
+
+
+def cite(trace: Trace, place: Place, span: Span | None = None, note: str | None = None) -> Ref:
+    """Return the ref of one place, verbatim and at most 200 characters.
+
+    Of a longer text the part around `span` is cited; of a longer object the leaf that holds the
+    words at `span` of its canonical JSON, else its first leaf. Blank text cannot be quoted, so a
+    scan shows that nothing stands there.
+    """
+    steps, value = parse_relative(place.path).steps, place.value
+    text = as_text(value)
+    if isinstance(value, dict | list) and len(text) > MAX_CITED:
+        words = text[slice(*span)] if span else ""
+        steps, value = _leaf(steps, value, words)
+        text = as_text(value)
+        at = text.find(words)
+        span = (at, at + len(words)) if at >= 0 else None
+    text = excerpt(text, span)
+    path = render_steps(steps)
+    if not text.split():
+        channel = address(trace, place.obs, path)
+        return scanned(trace, channel, _ANY_TEXT) or Ref(obs=place.obs, path=path, value=text)
+    return Ref(obs=place.obs, path=path, value=text, note=note)
+
+
+def excerpt(text: str, span: Span | None = None) -> str:
+    """Return at most 200 characters of a text, around the span, cut between tokens if it can be."""
+    if len(text) <= MAX_CITED:
+        return text
+    start, end = span or (0, 0)
+    end = min(end, start + MAX_CITED)
+    left = max(0, min(start - (MAX_CITED - (end - start)) // 2, len(text) - MAX_CITED))
+    right = left + MAX_CITED
+    while left < start and _inside_token(text, left):
+        left += 1
+    cut = right
+    while cut > end and cut > left and _inside_token(text, cut):
+        cut -= 1
+    return text[left : cut if cut > left else right]
+
+
+def absence(trace: Trace, channel: FieldPath, pattern: str = "") -> Ref | None:
+    """Return a scan of a channel that found nothing, or None where it found something."""
+    return scanned(trace, str(channel), pattern)
+
+
+def scanned(trace: Trace, channel: str, pattern: str) -> Ref | None:
+    """Look at every value of a channel; None unless no value matches."""
+    compiled = compile_pattern(pattern)
+    places = [p for p in select(trace, parse(channel)) if not p.missing]
+    if any(compiled.find(as_text(p.value)) is not None for p in places):
+        return None
+    scan = Scan(channel=channel, pattern=pattern, items=len(places), matches=0)
+    return Ref(obs=trace.id, path=channel, scan=scan)
+
+
+def exactly(text: str) -> str:
+    """Return the pattern of one whole text."""
+    return f"^{re2.escape(text)}$"
+
+
+def address(trace: Trace, obs: str, path: str) -> str:
+    """Return the path from the root of the trace that leads where (obs, path) leads."""
+    if obs == trace.id:
+        return path
+    tail = path if path.startswith("[") else f".{path}"
+    for at, observation in enumerate(trace.observations):
+        if observation.id == obs:
+            return f"observations[{at}]{tail}"
+    for at, message in enumerate(trace.transcript):
+        if message.id == obs:
+            return f"transcript[{at}]{tail}"
+    return path
+
+
+def token_offsets(needle: str, text: str) -> Iterator[int]:
+    """Yield each offset at which a text stands in another on token boundaries."""
+    at = text.find(needle) if needle else -1
+    while at >= 0:
+        end = at + len(needle)
+        if not (_inside_token(text, at) or _inside_token(text, end)):
+            yield at
+        at = text.find(needle, at + 1)
+
+
+def nonfinite(value: Any) -> bool:
+    """Whether a value is, or holds, a number outside JSON's range."""
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, NonFinite):
+            return True
+        if isinstance(node, dict):
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
+    return False
+
+
+def _leaf(steps: tuple[Any, ...], value: Any, words: str) -> tuple[tuple[Any, ...], Any]:
+    """Return the first leaf that holds the words, else the first that can be quoted."""
+    stack, first = [(steps, value)], None
+    while stack:
+        at, node = stack.pop()
+        if isinstance(node, dict | list) and node:
+            pairs = list(node.items() if isinstance(node, dict) else enumerate(node))
+            stack.extend(((*at, key), below) for key, below in reversed(pairs))
+        elif (text := as_text(node)).strip():
+            if words in text:
+                return at, node
+            first = first or (at, node)
+    return first or (steps, value)
+
+
+def _inside_token(text: str, at: int) -> bool:
+    return 0 < at < len(text) and _word(text[at - 1]) and _word(text[at])
+
+
+def _word(character: str) -> bool:
+    return character.isalnum() or character == "_"

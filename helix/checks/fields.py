@@ -1,0 +1,292 @@
+"""Primitives that read fields: presence, string-equality, format-validity, schema-conformance.
+
+All four quantify alike (METHOD 26, DESIGN “The trace”): every value that `field` reaches must
+hold; with `@any` one is enough; `@first` and `@last` keep one call. No call of a known tool is
+na, of an unknown tool uncertain; a `[*]` over an empty list is na.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+
+from helix.checks.conditions import equal
+from helix.checks.evidence import absence, address, as_text, cite, nonfinite, scanned, shown, spot
+from helix.checks.outcome import OnMissing, Reading, all_of, any_of, missing, no_call
+from helix.checks.parameters import Name, Params, PathParam, PatternParam, SchemaParam
+from helix.fieldpath import FieldPath, parse_relative, render_steps, resolve
+from helix.model.select import Place, matching, select
+from helix.model.trace import Observation, Trace
+from helix.registry import Check, CheckContext, Decision
+
+_EMPTY: tuple[Any, ...] = (None, "", [], {})
+_AMBIGUOUS = "the order of the calls is not known"
+
+
+class PresenceParams(Params):
+    """Parameters of presence."""
+
+    field: PathParam
+    on_missing: OnMissing = "fail"
+
+
+class EqualityParams(Params):
+    """Parameters of string-equality; `expected` may be a text, a number, true, false or null."""
+
+    field: PathParam
+    expected: StrictStr | StrictBool | StrictInt | StrictFloat | None
+    case_insensitive: bool = False
+    on_missing: OnMissing = "uncertain"
+
+
+class FormatParams(Params):
+    """Parameters of format-validity; `pattern` is searched for anywhere in the text."""
+
+    field: PathParam
+    pattern: PatternParam
+    on_missing: OnMissing = "uncertain"
+
+
+class SchemaParams(Params):
+    """Parameters of schema-conformance: required keys, a JSON Schema, or both."""
+
+    field: PathParam
+    required_keys: tuple[Name, ...] = ()
+    json_schema: SchemaParam | None = None
+    on_missing: OnMissing = "uncertain"
+
+    @model_validator(mode="after")
+    def _something_required(self) -> SchemaParams:
+        if not self.required_keys and self.json_schema is None:
+            raise ValueError("needs required_keys, json_schema or both")
+        return self
+
+
+def presence(trace: Trace, params: PresenceParams, context: CheckContext) -> Decision:
+    """Whether a field holds something.
+
+    | value | decision |
+    |---|---|
+    | any value, also 0 and false | pass |
+    | null, blank text, empty list or object | fail |
+    | missing, a result not recorded | fail (`on_missing`) |
+    | a non-finite number | pass: something stands there |
+    | no such call | na, or uncertain (unknown-tool) |
+    | result that may belong to another call | uncertain (ambiguous-order) |
+    """
+
+    def read(place: Place) -> Reading:
+        where = spot(trace, place)
+        blank = isinstance(place.value, str) and not place.value.strip()
+        if blank or place.value in _EMPTY:
+            return Reading("fail", f"{where} is empty", (cite(trace, place),))
+        return Reading("pass", f"{where} is present", (cite(trace, place),))
+
+    return decide_field(trace, context, params.field, params.on_missing, read)
+
+
+def string_equality(trace: Trace, params: EqualityParams, context: CheckContext) -> Decision:
+    """Whether a field equals the expected value.
+
+    | value | decision |
+    |---|---|
+    | equal; `1` and `1.0` are | pass |
+    | another value of the same JSON type, also blank text | fail |
+    | missing | uncertain (missing-field; `on_missing`) |
+    | another JSON type, null, a non-finite number | uncertain (not-decidable) |
+    | no such call | na, or uncertain (unknown-tool) |
+    | result that may belong to another call | uncertain (ambiguous-order) |
+    """
+    expected = params.expected
+    folds = params.case_insensitive and isinstance(expected, str)
+
+    def read(place: Place) -> Reading:
+        value = place.value
+        where = f"{spot(trace, place)} is {shown(value)}"
+        if _json_kind(value) != _json_kind(expected):
+            text = f"{where}, which cannot be compared with {shown(expected)}"
+            return Reading("uncertain", text, (cite(trace, place),), "not-decidable")
+        same = value.casefold() == str(expected).casefold() if folds else equal(value, expected)
+        if same:
+            return Reading("pass", where, (cite(trace, place),))
+        return Reading("fail", f"{where}, not {shown(expected)}", (cite(trace, place),))
+
+    return decide_field(trace, context, params.field, params.on_missing, read)
+
+
+def format_validity(trace: Trace, params: FormatParams, context: CheckContext) -> Decision:
+    """Whether the pattern is found in a text field; anchor it with ^ and $ for the whole text.
+
+    | value | decision |
+    |---|---|
+    | text in which the pattern is found | pass |
+    | other text, also empty text | fail |
+    | missing | uncertain (missing-field; `on_missing`) |
+    | no text: number, boolean, null, list, object, non-finite | uncertain (not-decidable) |
+    | no such call | na, or uncertain (unknown-tool) |
+    | result that may belong to another call | uncertain (ambiguous-order) |
+    """
+    pattern = params.pattern
+
+    def read(place: Place) -> Reading:
+        where = spot(trace, place)
+        if not isinstance(place.value, str) or nonfinite(place.value):
+            text = f"{where} is {shown(place.value)}, which is no text"
+            return Reading("uncertain", text, (cite(trace, place),), "not-decidable")
+        span = pattern.find(place.value)
+        if span is not None:
+            return Reading("pass", f"{where} matches '{pattern.text}'", (cite(trace, place, span),))
+        text = f"{where} is {shown(place.value)}, which does not match '{pattern.text}'"
+        proof = scanned(trace, address(trace, place.obs, place.path), pattern.text)
+        return Reading("fail", text, (cite(trace, place), *((proof,) if proof else ())))
+
+    return decide_field(trace, context, params.field, params.on_missing, read)
+
+
+def schema_conformance(trace: Trace, params: SchemaParams, context: CheckContext) -> Decision:
+    """Whether a field has the required keys and conforms to the JSON Schema.
+
+    | value | decision |
+    |---|---|
+    | has every key (null counts as had) and conforms | pass |
+    | lacks a key, or violates the schema, also by its type | fail |
+    | empty object or list | as the keys and the schema say |
+    | missing | uncertain (missing-field; `on_missing`) |
+    | holds a non-finite number, and only the schema is in question | uncertain (not-decidable) |
+    | no such call | na, or uncertain (unknown-tool) |
+    | result that may belong to another call | uncertain (ambiguous-order) |
+    """
+
+    def read(place: Place) -> Reading:
+        faults = [*_key_faults(trace, place, params.required_keys)]
+        if params.json_schema is not None and not faults:
+            faults = _schema_faults(trace, place, params.json_schema)
+        return faults[0] if faults else _conforms(trace, place, params)
+
+    return decide_field(trace, context, params.field, params.on_missing, read)
+
+
+def decide_field(
+    trace: Trace,
+    context: CheckContext,
+    path: FieldPath,
+    on_missing: OnMissing,
+    read: Callable[[Place], Reading],
+) -> Decision:
+    """Read every place of a selector and fold the readings by its quantifier."""
+    places = select(trace, path)
+    if not places:
+        return _nothing(trace, context, path)
+    blocked = _blocked(trace, path)
+    readings = [
+        Reading("uncertain", f"{spot(trace, place)}: {_AMBIGUOUS}", (), "ambiguous-order")
+        if place.obs in blocked.get(_reads_result(place), ())
+        else _missing(trace, place, on_missing)
+        if place.missing
+        else read(place)
+        for place in places
+    ]
+    return any_of(readings) if path.quantifier == "any" else all_of(readings)
+
+
+def _nothing(trace: Trace, context: CheckContext, path: FieldPath) -> Decision:
+    if path.observation is not None and not matching(trace, path.observation):
+        return no_call((path.observation,), trace, context)
+    proof = absence(trace, path)
+    return Decision("na", f"{path} reaches an empty list", (proof,) if proof else ())
+
+
+def _missing(trace: Trace, place: Place, on_missing: OnMissing) -> Reading:
+    proof = scanned(trace, address(trace, place.obs, place.path), "")
+    return missing(on_missing, f"{spot(trace, place)} is missing", proof)
+
+
+def _reads_result(place: Place) -> bool:
+    return place.path.startswith("output")
+
+
+def _blocked(trace: Trace, path: FieldPath) -> dict[bool, set[str]]:
+    """Return the ids that cannot be read for sure: for results (True), and for any field."""
+    flagged = [o for o in trace.observations if o.flags]
+    if not flagged:
+        return {}
+    order: set[str] = set()
+    if path.quantifier in ("first", "last"):
+        rivals = matching(trace, str(path.observation))
+        if len(rivals) > 1 and any("ambiguous-order" in o.flags for o in rivals):
+            order = {o.id for o in rivals}
+    elif path.root == "observations" and path.steps and isinstance(path.steps[0], int):
+        order = _flagged(flagged, "ambiguous-order")
+    return {False: order, True: order | _flagged(flagged, "ambiguous-pairing")}
+
+
+def _flagged(observations: list[Observation], flag: str) -> set[str]:
+    return {o.id for o in observations if flag in o.flags}
+
+
+def _json_kind(value: object) -> str:
+    if nonfinite(value):
+        return "non-finite"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return type(value).__name__
+    return "number"
+
+
+def _key_faults(trace: Trace, place: Place, keys: tuple[str, ...]) -> list[Reading]:
+    if not keys:
+        return []
+    where = spot(trace, place)
+    if not isinstance(place.value, dict):
+        text = f"{where} is {shown(place.value)}, which is no object"
+        return [Reading("fail", text, (cite(trace, place),))]
+    absent = [key for key in keys if key not in place.value]
+    if not absent:
+        return []
+    steps = parse_relative(place.path).steps
+    channels = [address(trace, place.obs, render_steps((*steps, key))) for key in absent]
+    scans = tuple(ref for channel in channels if (ref := scanned(trace, channel, "")))
+    return [Reading("fail", f"{where} lacks {', '.join(absent)}", (*scans, cite(trace, place)))]
+
+
+def _schema_faults(trace: Trace, place: Place, schema: SchemaParam) -> list[Reading]:
+    where = spot(trace, place)
+    if nonfinite(place.value):
+        text = f"{where} holds a number that JSON does not have"
+        return [Reading("uncertain", text, (cite(trace, place),), "not-decidable")]
+    try:
+        faults = schema.faults(place.value)
+    except ValueError as error:  # text that is not Unicode cannot be checked
+        text = f"{where} cannot be checked against the schema: {error}"
+        return [Reading("uncertain", text, (), "not-decidable")]
+    if not faults:
+        return []
+    message, inside = faults[0]
+    steps = (*parse_relative(place.path).steps, *inside)
+    culprit = Place(place.obs, render_steps(steps), resolve(place.value, inside), place.seq)
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    text = f"{spot(trace, culprit)}: {message[:200]}{more}"
+    return [Reading("fail", text, (cite(trace, culprit),))]
+
+
+def _conforms(trace: Trace, place: Place, params: SchemaParams) -> Reading:
+    keys = ", ".join(params.required_keys)
+    said = [f"has {keys}"] if keys else []
+    said += ["conforms to the schema"] if params.json_schema is not None else []
+    steps = parse_relative(place.path).steps
+    held = [
+        Place(place.obs, render_steps((*steps, key)), place.value[key], place.seq)
+        for key in params.required_keys
+    ]
+    refs = tuple(cite(trace, part) for part in held if as_text(part.value).strip())
+    text = f"{spot(trace, place)} {' and '.join(said)}"
+    return Reading("pass", text, refs or (cite(trace, place),))
+
+
+CHECKS = (
+    Check("presence", "1", PresenceParams, presence),
+    Check("string-equality", "1", EqualityParams, string_equality),
+    Check("format-validity", "1", FormatParams, format_validity),
+    Check("schema-conformance", "1", SchemaParams, schema_conformance),
+)

@@ -1,0 +1,199 @@
+"""The primitive required-order: A before B, and B never without A (METHOD 27, 29).
+
+Events are calls and messages alike, since one `seq` runs through both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import model_validator
+
+from helix.checks.conditions import Event, Selector, calls, events, proofs
+from helix.checks.evidence import cite
+from helix.checks.outcome import capped, no_call, told, unknown_tools
+from helix.checks.parameters import Params
+from helix.checks.sequence import Line, before
+from helix.model.trace import Trace
+from helix.model.verdict import Cause, CellState, Ref
+from helix.registry import Check, CheckContext, Decision
+
+MOST_PAIRS = 8
+
+
+class OrderParams(Params):
+    """Parameters of required-order.
+
+    `never-without`: each `then` needs a `first` before it. `before`: the same, but a trace without
+    any `first` is na. `each`: each `then` needs a `first` of its own, after the previous `then`.
+    `latest_of`: the last such event before each `then` must itself be a `first`.
+    """
+
+    first: Selector
+    then: Selector
+    mode: Literal["never-without", "before"] = "never-without"
+    each: bool = False
+    latest_of: Selector | None = None
+
+    @model_validator(mode="after")
+    def _modes_fit(self) -> OrderParams:
+        if self.mode == "before" and (self.each or self.latest_of is not None):
+            raise ValueError("mode: before takes neither each nor latest_of")
+        return self
+
+
+def required_order(trace: Trace, params: OrderParams, context: CheckContext) -> Decision:
+    """Whether every `then` has its `first` before it.
+
+    | trace | decision |
+    |---|---|
+    | each `then` has a certain earlier `first` | pass |
+    | a `then` has none | fail |
+    | `latest_of`: the last such event before a `then` is no `first`, or there is none | fail |
+    | `each`: no `first` between two `then` | fail |
+    | no `then` event; mode `before` and no `first` event | na |
+    | the only `first` is in the same turn, or its order is unknown | uncertain (ambiguous-order) |
+    | `where` reads a result that is not recorded | uncertain (missing-field) |
+    | `where` finds a value that only looks equal, or is non-finite | uncertain (not-decidable) |
+    | a tool of `then` is unknown, and nothing fails | uncertain (unknown-tool) |
+    | a tool of `first` or `latest_of` is unknown, and something would fail | uncertain |
+    """
+    thens = events(trace, params.then)
+    if not thens:
+        return _nothing(trace, params.then, context)
+    order = _Order(trace, params)
+    if params.mode == "before" and not order.firsts.events:
+        decision = _nothing(trace, params.first, context)
+    else:
+        decision = order.decide(thens)
+    latest = params.latest_of.tools if params.latest_of else ()
+    sways: list[tuple[tuple[str, ...], tuple[CellState, ...]]] = [
+        (params.then.tools, ("pass", "na")),
+        (params.first.tools, ("fail",)),
+        (latest, ("pass", "fail")),
+    ]
+    for names, states in sways:
+        decision = capped(decision, unknown_tools(names, trace, context), trace, context, states)
+    return decision
+
+
+@dataclass(frozen=True, slots=True)
+class _Ruling:
+    """What is said of one `then`: a state, why, and the event that decided it."""
+
+    state: CellState
+    text: str
+    decider: Event | None = None
+    cause: Cause | None = None
+
+
+class _Order:
+    """The events of one trace, indexed for rulings."""
+
+    def __init__(self, trace: Trace, params: OrderParams) -> None:
+        self._trace, self._params = trace, params
+        self.firsts = Line(events(trace, params.first))
+        self._hits = {event.id: event.hit for event in self.firsts.events}
+        self._latest = Line(events(trace, params.latest_of)) if params.latest_of else None
+
+    def decide(self, thens: Sequence[Event]) -> Decision:
+        """Rule on every `then` and fold: a fail decides, then an uncertain."""
+        rulings = [(then, self._certain(then, afters)) for then, afters in self._bounds(thens)]
+        for state in ("fail", "uncertain"):
+            found = [(then, ruling) for then, ruling in rulings if ruling.state == state]
+            if found:
+                text = told([ruling.text for _, ruling in found], len(rulings))
+                refs = self._refs(found[:MOST_PAIRS]) + (self._proof() if state == "fail" else ())
+                return Decision(state, text, refs, found[0][1].cause)
+        text = told([ruling.text for _, ruling in rulings], len(rulings))
+        if len(rulings) > MOST_PAIRS:
+            text += f"; the first {MOST_PAIRS} are cited"
+        return Decision("pass", text, self._refs(rulings[:MOST_PAIRS]))
+
+    def _bounds(self, thens: Sequence[Event]) -> Iterator[tuple[Event, list[Event | None]]]:
+        """Yield each `then` with what its `first` must follow; two bounds where one is unsure."""
+        sure: Event | None = None
+        last: Event | None = None
+        for then in thens:
+            yield then, [sure] if not self._params.each or sure is last else [sure, last]
+            if self._params.each:
+                last = then
+                sure = then if then.hit else sure
+
+    def _certain(self, then: Event, afters: Sequence[Event | None]) -> _Ruling:
+        rulings = [self._rule(then, after) for after in afters]
+        ruling = rulings[0]
+        if any(other.state != ruling.state for other in rulings):
+            text = f"whether {then.label} has its own {self._params.first} is not known"
+            return _Ruling("uncertain", text, cause="ambiguous-order")
+        if then.hit is None and ruling.state == "fail":
+            text = f"{ruling.text}, and whether it is a {self._params.then} is not known"
+            return _Ruling("uncertain", text, ruling.decider, then.cause)
+        return ruling
+
+    def _rule(self, then: Event, after: Event | None) -> _Ruling:
+        if self._latest is not None:
+            return self._rule_latest(self._latest, then, after)
+        first = self.firsts.nearest(then, after)
+        if first is not None:
+            return _Ruling("pass", f"{then.label} follows {first.label}", first)
+        own = f" after {after.label}" if after else ""
+        loose = next(self.firsts.possible(then, after), None)
+        if loose is not None:
+            text = f"whether {loose.label} is a {self._params.first} before {then.label}{own}"
+            cause = loose.cause or "ambiguous-order"
+            return _Ruling("uncertain", f"{text} is not known", loose, cause)
+        return _Ruling("fail", f"{then.label} has no {self._params.first} before it{own}", after)
+
+    def _rule_latest(self, latest: Line, then: Event, after: Event | None) -> _Ruling:
+        last = latest.nearest(then, after)
+        ruling = self._as_first(last, then)
+        for other in latest.possible(then, after):
+            if last is not None and before(other, last):
+                continue
+            if other.hit is None or self._as_first(other, then).state != ruling.state:
+                text = f"whether {other.label} is the last event before {then.label} is not known"
+                return _Ruling("uncertain", text, other, other.cause or "ambiguous-order")
+        return ruling
+
+    def _as_first(self, last: Event | None, then: Event) -> _Ruling:
+        wanted = self._params.first
+        if last is None:
+            return _Ruling("fail", f"{then.label} has no {self._params.latest_of} before it")
+        hit = self._hits.get(last.id, False)
+        text = f"the last {self._params.latest_of} before {then.label} is {last.label}"
+        if hit is None:
+            cause = next(e.cause for e in self.firsts.events if e.id == last.id)
+            return _Ruling(
+                "uncertain", f"{text}, and nobody knows if it is a {wanted}", last, cause
+            )
+        if hit:
+            return _Ruling("pass", text, last)
+        return _Ruling("fail", f"{text}, which is no {wanted}", last)
+
+    def _refs(self, rulings: Sequence[tuple[Event, _Ruling]]) -> tuple[Ref, ...]:
+        found: dict[tuple[str, str], Ref] = {}
+        for then, ruling in rulings:
+            for event in (then, ruling.decider):
+                if event is not None:
+                    ref = cite(self._trace, event.place, event.span)
+                    found.setdefault((ref.obs, ref.path), ref)
+        return tuple(found.values())
+
+    def _proof(self) -> tuple[Ref, ...]:
+        return () if self.firsts.events else proofs(self._trace, self._params.first)
+
+
+def _nothing(trace: Trace, selector: Selector, context: CheckContext) -> Decision:
+    """Return what is said of a trace without any event of the selector."""
+    if selector.tool is not None and not calls(trace, selector.tool):
+        return no_call(selector.tool, trace, context)
+    refs = proofs(trace, selector)
+    decision = Decision("na", f"no {selector}: nothing to check", refs)
+    unknown = unknown_tools(selector.tools, trace, context)
+    return capped(decision, unknown, trace, context, ("na",))
+
+
+CHECKS = (Check("required-order", "1", OrderParams, required_order),)

@@ -1,0 +1,151 @@
+"""What primitives are told, parsed once when the suite loads: no check ever meets a bad one.
+
+A parameter that does not parse is a ValueError whose text says what to type; `helix.suite` adds
+file, line and row to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import jsonschema_rs
+import re2
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    WithJsonSchema,
+)
+
+from helix.errors import PathError
+from helix.fieldpath import FieldPath, parse, parse_relative
+from helix.model.criterion import Record
+
+Span = tuple[int, int]
+
+
+class Params(Record):
+    """The base of every primitive's parameters: frozen, no unknown keys, both spellings read."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, protected_namespaces=())
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """An RE2 expression, searched for anywhere in a text, in time linear in that text."""
+
+    text: str
+    _compiled: Any = field(repr=False, compare=False)
+
+    def find(self, text: str) -> Span | None:
+        """Return where the first match stands, as character offsets, or None."""
+        try:
+            found = self._compiled.search(text)
+        except UnicodeEncodeError:  # a lone surrogate; one character either way, so spans hold
+            found = self._compiled.search(text.encode("utf-8", "replace").decode("utf-8"))
+        return None if found is None else found.span()
+
+
+@dataclass(frozen=True, slots=True)
+class JsonSchema:
+    """A compiled JSON Schema: no reference leaves the schema, patterns run in linear time."""
+
+    schema: Any
+    _compiled: Any = field(repr=False, compare=False)
+
+    def faults(self, value: Any) -> list[tuple[str, tuple[str | int, ...]]]:
+        """Return (message, steps to the offending value) of each violation."""
+        return [(e.message, tuple(e.instance_path)) for e in self._compiled.iter_errors(value)]
+
+
+def compile_pattern(text: str) -> Pattern:
+    """Compile an RE2 expression; ValueError says what RE2 refuses."""
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return Pattern(text, re2.compile(text, options))
+    except re2.error as error:
+        reason = error.args[0] if error.args else "does not compile"
+        if isinstance(reason, bytes):
+            reason = reason.decode("utf-8", "replace")
+        raise ValueError(
+            f"pattern must be an RE2 expression (got '{text}': {reason}); "
+            "RE2 has no lookaround and no backreferences"
+        ) from None
+    except UnicodeEncodeError:
+        raise ValueError("pattern must be text without lone surrogates") from None
+
+
+def _pattern(value: Any) -> Pattern:
+    if isinstance(value, Pattern):
+        return value
+    if not isinstance(value, str):
+        raise ValueError(f"must be an RE2 expression written as text (got {_kind(value)})")
+    return compile_pattern(value)
+
+
+def _json_schema(value: Any) -> JsonSchema:
+    if isinstance(value, JsonSchema):
+        return value
+    if not isinstance(value, dict | bool):
+        raise ValueError(f"must be a JSON Schema, an object (got {_kind(value)})")
+    try:
+        compiled = jsonschema_rs.validator_for(
+            value, offline=True, pattern_options=jsonschema_rs.RegexOptions()
+        )
+    except jsonschema_rs.ValidationError as error:
+        at = "/".join(str(step) for step in error.instance_path)
+        where = f" at {at}" if at else ""
+        raise ValueError(f"must be a JSON Schema{where}: {error.message}") from None
+    except ValueError as error:
+        raise ValueError(f"must be a JSON Schema: {error}") from None
+    return JsonSchema(value, compiled)
+
+
+def _path(value: Any) -> FieldPath:
+    return _parsed(value, parse, "a field path such as output.response or obs:NAME.input.to")
+
+
+def _relative(value: Any) -> FieldPath:
+    return _parsed(value, parse_relative, "a path inside one observation such as output.status")
+
+
+def _parsed(value: Any, parser: Any, wanted: str) -> FieldPath:
+    if isinstance(value, FieldPath):
+        return value
+    if not isinstance(value, str):
+        raise ValueError(f"must be {wanted} (got {_kind(value)})")
+    try:
+        parsed: FieldPath = parser(value)
+    except PathError as error:
+        raise ValueError(str(error)) from None
+    return parsed
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def _kind(value: Any) -> str:
+    return "null" if value is None else type(value).__name__
+
+
+_TEXT = WithJsonSchema({"type": "string"})
+
+PathParam = Annotated[FieldPath, PlainValidator(_path), PlainSerializer(str), _TEXT]
+RelativePath = Annotated[FieldPath, PlainValidator(_relative), PlainSerializer(str), _TEXT]
+Paths = Annotated[tuple[PathParam, ...], BeforeValidator(_listed), Field(min_length=1)]
+PatternParam = Annotated[
+    Pattern, PlainValidator(_pattern), PlainSerializer(lambda pattern: pattern.text), _TEXT
+]
+SchemaParam = Annotated[
+    JsonSchema,
+    PlainValidator(_json_schema),
+    PlainSerializer(lambda schema: schema.schema),
+    WithJsonSchema({"type": "object"}),
+]
+Name = Annotated[str, Field(min_length=1)]
+Names = Annotated[tuple[Name, ...], BeforeValidator(_listed), Field(min_length=1)]

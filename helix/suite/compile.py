@@ -1,0 +1,261 @@
+"""From rows to what a run needs: parsed parameters, the method, whether a row gates.
+
+Everything that can be wrong with a suite is found here, before anything runs, and told at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ValidationError
+
+from helix.errors import HelixError, PathError
+from helix.fieldpath import FieldPath, parse
+from helix.model.canonical import digest
+from helix.model.criterion import (
+    CHECK_METHOD,
+    GATING_SEVERITIES,
+    CheckClass,
+    CheckMethod,
+    Criterion,
+    Severity,
+    Suite,
+)
+from helix.registry import Check, Registry
+from helix.suite.load import Row, SuiteFile, from_suite
+from helix.suite.problems import Finding, from_validation, raise_errors
+
+Eligibility = Literal["default", "observed"]
+DEFAULT_COMPONENT = "subject"
+_CLASS: dict[CheckMethod, CheckClass] = {
+    "deterministic": "code",
+    "llm-judge": "judge",
+    "hybrid": "hybrid",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SeverityRule:
+    """How severity follows from the count of observed failures where a row gives none (METHOD 22).
+
+    At least `high` failures: HIGH; at least `med`: MED; fewer: LOW. CRIT is never derived.
+    """
+
+    high: int = 3
+    med: int = 1
+
+    def of(self, failures: int) -> Severity:
+        """Return the severity of so many observed failures."""
+        return "HIGH" if failures >= self.high else "MED" if failures >= self.med else "LOW"
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledRow:
+    """One active criterion, ready to run.
+
+    `check` and `params` are None for judge rows. `digest` covers the check's version as well,
+    `criterion.digest` only what the row says.
+    """
+
+    criterion: Criterion
+    klass: CheckClass
+    method: CheckMethod
+    severity: Severity
+    severity_derived: bool
+    component: str
+    gating: bool
+    check: Check | None
+    params: BaseModel | None
+    judge_inputs: tuple[FieldPath, ...]
+    line: int
+    digest: str
+
+    @property
+    def id(self) -> str:
+        """The criterion's id."""
+        return self.criterion.criterion_id
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledSuite:
+    """A suite that can run: active rows in file order, and the tombstones beside them."""
+
+    name: str
+    version: int | str
+    rows: tuple[CompiledRow, ...]
+    retired: tuple[Criterion, ...]
+    digest: str
+
+    def row(self, criterion_id: str) -> CompiledRow | None:
+        """Return the active row of an id, or None."""
+        return next((row for row in self.rows if row.id == criterion_id), None)
+
+
+def compile(
+    suite: SuiteFile | Suite,
+    registry: Registry,
+    *,
+    default_component: str = DEFAULT_COMPONENT,
+    eligibility: Eligibility = "default",
+    severity_rule: SeverityRule | None = None,
+) -> CompiledSuite:
+    """Compile a suite; one SuiteError lists every problem of the file, rows and parameters alike.
+
+    An unknown check method or class cannot pass (METHOD 20, 21). Gating follows METHOD 65.
+    """
+    file = suite if isinstance(suite, SuiteFile) else from_suite(suite)
+    rule = severity_rule or SeverityRule()
+    findings = [*file.problems]
+    rows = []
+    for row in file.rows:
+        if row.criterion.status == "active":
+            compiler = RowCompiler(file, row, registry, findings)
+            rows.append(compiler.compile(default_component, eligibility, rule))
+    raise_errors(findings)
+    compiled = tuple(row for row in rows if row is not None)
+    retired = tuple(r.criterion for r in file.rows if r.criterion.status == "retired")
+    parts = [[row.id, row.digest] for row in compiled] + [[r.criterion_id] for r in retired]
+    whole = digest({"suite": file.name, "version": file.version, "rows": parts})
+    return CompiledSuite(file.name, file.version, compiled, retired, whole)
+
+
+def gates(criterion: Criterion, severity: Severity, eligibility: Eligibility) -> bool:
+    """Whether a row may decide the gate (METHOD 65).
+
+    CRIT or HIGH, active, and written by the operator, observed, or ratified; under `observed`
+    the operator's word alone is not enough.
+    """
+    if severity not in GATING_SEVERITIES or criterion.status != "active":
+        return False
+    observed = criterion.discovery is not None and criterion.discovery.grounding == "observed"
+    grounded = observed or criterion.ratified is not None
+    return grounded or (eligibility == "default" and criterion.origin == "operator")
+
+
+class RowCompiler:
+    """Compiles one row, and notes every problem it meets."""
+
+    def __init__(
+        self, file: SuiteFile, row: Row, registry: Registry, findings: list[Finding]
+    ) -> None:
+        self._file, self._row, self._registry, self._findings = file, row, registry, findings
+        self._criterion = row.criterion
+
+    def compile(
+        self, default_component: str, eligibility: Eligibility, rule: SeverityRule
+    ) -> CompiledRow | None:
+        """Return the compiled row, or None where a problem was noted."""
+        before = len(self._findings)
+        criterion = self._criterion
+        klass = self._class()
+        check, params = self._check()
+        inputs = self._judge_inputs()
+        severity = self._severity(rule)
+        self._discovery()
+        if len(self._findings) > before or klass is None or severity is None:
+            return None
+        return CompiledRow(
+            criterion=criterion,
+            klass=klass,
+            method=CHECK_METHOD[klass],
+            severity=severity,
+            severity_derived=criterion.severity is None,
+            component=criterion.component or default_component,
+            gating=gates(criterion, severity, eligibility),
+            check=check,
+            params=params,
+            judge_inputs=inputs,
+            line=self._row.line,
+            digest=digest([criterion.digest, check and [check.name, check.version]]),
+        )
+
+    def _class(self) -> CheckClass | None:
+        """Return the class, given or inferred where only one fits (METHOD 17, 20)."""
+        criterion = self._criterion
+        given = criterion.klass
+        method = criterion.check_method
+        if method is not None:
+            implied = _CLASS[method]
+            if given is not None and implied != given:
+                text = f"must be {CHECK_METHOD[given]} for class {given} (got {method})"
+                self._note("check_method", text)
+            given = given or implied
+        code, inputs = criterion.code_eval is not None, bool(criterion.judge_inputs)
+        if given is None:
+            if code and inputs:
+                self._note(
+                    "class",
+                    "must be given: with code_eval and judge_inputs the row may be code or hybrid",
+                )
+                return None
+            return "code" if code else "judge"
+        if given == "judge" and code:
+            self._note(
+                "code_eval", "class judge takes no code_eval; remove it, or write class: hybrid"
+            )
+        if given != "judge" and not code:
+            self._note("code_eval", f"is missing: class {given} needs one, or write class: judge")
+        if given == "hybrid" and not inputs:
+            self._note("judge_inputs", "is missing: class hybrid needs what the judge reads")
+        return given
+
+    def _check(self) -> tuple[Check | None, BaseModel | None]:
+        spec = self._criterion.code_eval
+        if spec is None:
+            return None, None
+        try:
+            check: Check = self._registry.get("checks", spec.primitive)
+        except HelixError as error:
+            self._note("code_eval.primitive", str(error))
+            return None, None
+        try:
+            return check, check.params.model_validate(spec.parameters)
+        except ValidationError as error:
+            above = ("criteria", self._row.at, "code_eval")
+            source, name = self._file.source, self._criterion.criterion_id
+            self._findings += from_validation(error, check.params, source, above, name)
+            return check, None
+
+    def _judge_inputs(self) -> tuple[FieldPath, ...]:
+        paths = []
+        for at, text in enumerate(self._criterion.judge_inputs):
+            try:
+                paths.append(parse(text))
+            except PathError as error:
+                self._note(f"judge_inputs[{at}]", str(error), ("judge_inputs", at))
+        return tuple(paths)
+
+    def _severity(self, rule: SeverityRule) -> Severity | None:
+        criterion = self._criterion
+        if criterion.severity is not None:
+            return criterion.severity
+        seen = criterion.discovery.prevalence if criterion.discovery else None
+        if seen is None and criterion.origin == "operator":
+            self._note("severity", "is missing: write CRIT, HIGH, MED or LOW (only a row with "
+                       "discovery.prevalence can have it derived)")  # fmt: skip
+            return None
+        return rule.of(seen.k if seen is not None else 0)
+
+    def _discovery(self) -> None:
+        found = self._criterion.discovery
+        if found is None:
+            return
+        if found.prevalence is not None and found.prevalence.k > found.prevalence.n:
+            self._note("discovery.prevalence", "k must not exceed n", ("discovery", "prevalence"))
+        if found.grounding != "observed":
+            return
+        if not found.evidence.refs:
+            self._note(
+                "discovery.evidence", "grounding observed needs evidence.refs", ("discovery",)
+            )
+        if found.prevalence is None or found.prevalence.k == 0:
+            self._note("discovery.prevalence", "grounding observed needs prevalence with k > 0",
+                       ("discovery",))  # fmt: skip
+
+    def _note(self, key: str, text: str, steps: Sequence[Any] = ()) -> None:
+        source = self._file.source
+        line = source.line("criteria", self._row.at, *(steps or key.split(".")))
+        name = self._criterion.criterion_id
+        self._findings.append(Finding("error", name, line, key, text, source.file))

@@ -1,0 +1,150 @@
+"""A criteria file as YAML that remembers its lines.
+
+YAML as JSON has it: `true`, `false`, `null` and numbers are values, all else is text, so that
+`no`, `on` and `2024-05-15` are what they look like. Anchors and merge keys work. A key that stands
+twice in one mapping is a problem, since one of the two would be lost without a word.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic.alias_generators import to_snake
+
+from helix.errors import SuiteError
+
+_MERGE = "tag:yaml.org,2002:merge"
+_FLOAT = "tag:yaml.org,2002:float"
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _JsonLikeLoader(_Loader):  # type: ignore[misc]
+    """PyYAML's safe loader, without the words and dates that YAML 1.1 turns into values."""
+
+
+_JsonLikeLoader.yaml_implicit_resolvers = {}
+for _tag, _pattern, _first in (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?(?:0|[1-9][0-9]*)", list("-+0123456789")),
+    ("float", r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", list("-+0123456789")),
+    ("merge", r"<<", ["<"]),
+):
+    _JsonLikeLoader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})$"), _first
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A parsed file: its plain value, and the line of every key and item in it."""
+
+    file: str
+    value: Any
+    root: yaml.Node | None = None
+    doubled: tuple[tuple[int, str], ...] = field(default=())
+
+    def line(self, *steps: str | int) -> int:
+        """Return the 1-based line of what the steps lead to, or of the nearest thing above it."""
+        node, line = self.root, 1
+        for step in steps:
+            found = _below(node, step)
+            if found is None:
+                break
+            mark, node = found
+            line = mark.start_mark.line + 1
+        return line
+
+    def spelled(self, *steps: str | int) -> str:
+        """Return the steps as the file spells them, e.g. `code_eval.first.where[0].path`."""
+        node, text = self.root, ""
+        for step in steps:
+            found = _below(node, step)
+            written = str(step)
+            if found is not None:
+                mark, node = found
+                written = str(mark.value) if mark is not node else written
+            else:
+                node = None
+            text += f"[{step}]" if isinstance(step, int) else f".{written}" if text else written
+        return text
+
+
+def read(file: str | Path) -> Source:
+    """Read a criteria file; SuiteError names file and line of what is no YAML."""
+    name = str(file)
+    try:
+        text = Path(file).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise SuiteError(f"criteria.file: no file {name}") from None
+    except (OSError, UnicodeError) as error:
+        raise SuiteError(f"criteria.file: {name} cannot be read: {error}") from None
+    return parse(text, name)
+
+
+def parse(text: str, name: str) -> Source:
+    """Parse the text of a criteria file."""
+    try:
+        root = yaml.compose(text, Loader=_JsonLikeLoader)
+        doubled: list[tuple[int, str]] = []
+        _inspect(root, doubled, set(), [])
+        value = None if root is None else _construct(root)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        at = f":{mark.line + 1}" if mark else ""
+        reason = " ".join(str(part) for part in (error.context, error.problem) if part)
+        raise SuiteError(f"{name}{at}: the file is no YAML: {reason}") from None
+    except yaml.YAMLError as error:
+        raise SuiteError(f"{name}: the file is no YAML: {' '.join(str(error).split())}") from None
+    except RecursionError:
+        raise SuiteError(f"{name}: the file is nested too deeply") from None
+    return Source(name, value, root, tuple(doubled))
+
+
+def _construct(root: yaml.Node) -> Any:
+    return yaml.constructor.SafeConstructor().construct_document(root)
+
+
+def _inspect(
+    node: yaml.Node | None, doubled: list[tuple[int, str]], done: set[int], above: list[yaml.Node]
+) -> None:
+    """Note keys that stand twice; refuse a node that contains itself."""
+    if node is not None and node in above:
+        raise yaml.MarkedYAMLError(
+            problem="an alias refers to itself", problem_mark=node.start_mark
+        )
+    if node is None or id(node) in done:
+        return
+    above.append(node)
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
+                if key.value in seen:
+                    doubled.append((key.start_mark.line + 1, key.value))
+                seen.add(key.value)
+            _inspect(value, doubled, done, above)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            _inspect(item, doubled, done, above)
+    elif node.tag == _FLOAT and not math.isfinite(float(node.value)):
+        raise yaml.MarkedYAMLError(problem="a number is out of range", problem_mark=node.start_mark)
+    above.pop()
+    done.add(id(node))
+
+
+def _below(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
+    """Return (node that marks the step, node of its value)."""
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+        return (node.value[step], node.value[step]) if step < len(node.value) else None
+    if isinstance(node, yaml.MappingNode) and isinstance(step, str):
+        word = to_snake(step)
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode) and word in (key.value, to_snake(key.value)):
+                return key, value
+    return None
