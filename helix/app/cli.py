@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Sequence
 
-from helix import __version__
 from helix.app import console, failures
 from helix.errors import ExitCode, UsageError, unknown
 
 HYDRA = {"evaluate": "recorded traces and a suite to verdicts, a gate and an exit code"}
 PLAIN = {
+    "cache": "say how many replies are kept",
     "criteria": "lint a suite",
     "plugins": "list trace formats, checks, judges, renderers and what provides them",
     "schema": "print the JSON Schema of a file that Helix reads or writes",
@@ -19,7 +20,6 @@ NOT_BUILT = (
     "audit",
     "build-dataset",
     "build-evals",
-    "cache",
     "calibrate",
     "discover",
     "doctor",
@@ -57,7 +57,7 @@ def _dispatched(words: list[str]) -> ExitCode:
         console.say(_overview())
         return ExitCode.PASS
     if first == "--version" or (first in HYDRA and "--version" in rest):
-        console.say(f"helix {__version__}")
+        console.say(f"helix {_version()}")
         return ExitCode.PASS
     if first in ("-sc", "--shell-completion"):
         from helix.app import launch
@@ -68,7 +68,7 @@ def _dispatched(words: list[str]) -> ExitCode:
     if first in PLAIN:
         return _plain(first, rest)
     if first in NOT_BUILT:
-        raise UsageError(f"helix {first} is not in this version ({__version__}); see: helix --help")
+        raise UsageError(f"helix {first} is not in this version ({_version()}); see: helix --help")
     raise UsageError(unknown("command", first, [*HYDRA, *PLAIN]))
 
 
@@ -84,17 +84,9 @@ def _hydra(command: str, rest: list[str]) -> ExitCode:
 
 
 def _plain(command: str, rest: list[str]) -> ExitCode:
-    if command == "criteria":
-        from helix.app.commands import criteria
-
-        return criteria.run(rest)
-    if command == "plugins":
-        from helix.app.commands import plugins
-
-        return plugins.run(rest)
-    from helix.app.commands import schema
-
-    return schema.run(rest)
+    module = importlib.import_module(f"helix.app.commands.{command}")
+    code: ExitCode = module.run(rest)
+    return code
 
 
 def _overview() -> str:
@@ -114,3 +106,12 @@ def _overview() -> str:
             f"Planned, not in this version: {', '.join(NOT_BUILT)}.",
         ]
     )
+
+
+def _version() -> str:
+    import importlib.metadata
+
+    try:
+        return importlib.metadata.version("helix-evals")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"

@@ -81,7 +81,7 @@ def opened(command: str, folders: Sequence[str]) -> Iterator[Hydra]:
     """Open Hydra for a command over conf/ and further config folders; closed afterwards."""
     version.setbase(HYDRA_BASE)
     OmegaConf.register_new_resolver("helix_package", lambda p: str(PACKAGE / p), replace=True)
-    with _told():
+    with as_config_error():
         path = create_config_search_path(str(conf_dir()))
         for folder in folders:
             if not os.path.isdir(folder):
@@ -102,7 +102,7 @@ def compose(
     hydra: Hydra, command: str, words: Sequence[str], mode: RunMode = RunMode.RUN
 ) -> DictConfig:
     """Return the configuration with Hydra's own section, refused if it would run code."""
-    with _told():
+    with as_config_error():
         composed = hydra.compose_config(
             config_name=command,
             overrides=list(words),
@@ -129,7 +129,7 @@ def placed(composed: DictConfig, run_dir: str) -> DictConfig:
 
 def validated(composed: DictConfig, overrides: Sequence[Typed] = ()) -> Config:
     """Return the validated Config of a composed configuration; ConfigError lists every problem."""
-    with _told():
+    with as_config_error():
         data = {str(name): _plain(composed, str(name)) for name in composed if name != "hydra"}
     wrong = [problems.missing(key) for key in _drop_missing(data, "")]
     try:
@@ -145,7 +145,7 @@ def validated(composed: DictConfig, overrides: Sequence[Typed] = ()) -> Config:
 
 def directory(composed: DictConfig, dotted: str) -> Path:
     """Return the folder that a key of Hydra's section names."""
-    with _told():
+    with as_config_error():
         return Path(str(OmegaConf.select(composed, dotted, throw_on_missing=True)))
 
 
@@ -198,7 +198,7 @@ def _not_an_override(word: str) -> str:
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
+def as_config_error() -> Iterator[None]:
     """Turn whatever composing raises into a ConfigError: its only inputs are words and files."""
     try:
         yield

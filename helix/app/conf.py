@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from helix.errors import HelixError
 
 PACKAGE = Path(__file__).resolve().parents[1]
 _SECTION = re.compile(r"([a-z_]+):(?: +&[a-z]+)?$")
-_KEY = re.compile(r"  ([a-z_]+): .*?  ?# (.+)")
-_SUBKEY = re.compile(r"    ([a-z_]+): .*?  ?# (.+)")
 _SUBSECTION = re.compile(r"  ([a-z_]+):$")
+_KEY = re.compile(r"  (  )?([a-z_]+): (.+?) +# (.+)")
 
 
-def conf_dir() -> Path:
+def conf_dir(package: Path = PACKAGE) -> Path:
     """Return the folder conf/: inside an installed package, beside it in a checkout."""
-    for folder in (PACKAGE / "conf", PACKAGE.parent / "conf"):
+    for folder in (package / "conf", package.parent / "conf"):
         if (folder / "base.yaml").is_file():
             return folder
-    raise HelixError(f"the folder conf/ is neither in nor beside {PACKAGE}; install Helix again")
+    raise HelixError(f"the folder conf/ is neither in nor beside {package}; install Helix again")
 
 
 def groups() -> dict[str, list[str]]:
@@ -32,16 +32,23 @@ def groups() -> dict[str, list[str]]:
     }
 
 
-def remarks() -> Iterator[tuple[str, str]]:
-    """Yield every key that base.yaml explains, in its order, with the explanation."""
-    section = ""
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A key, its default as YAML, and the line that explains it."""
+
+    key: str
+    default: str
+    text: str
+
+
+def remarks() -> Iterator[Remark]:
+    """Yield every key that base.yaml explains, in its order."""
+    section = subsection = ""
     for line in (conf_dir() / "base.yaml").read_text(encoding="utf-8").splitlines():
         if found := _SECTION.fullmatch(line):
-            section = top = found[1]
+            section = found[1]
         elif found := _SUBSECTION.fullmatch(line):
-            section = f"{top}.{found[1]}"
+            subsection = found[1]
         elif found := _KEY.fullmatch(line):
-            section = top
-            yield f"{section}.{found[1]}", found[2]
-        elif found := _SUBKEY.fullmatch(line):
-            yield f"{section}.{found[1]}", found[2]
+            inner = f"{subsection}." if found[1] else ""
+            yield Remark(f"{section}.{inner}{found[2]}", found[3], found[4])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from typing import TextIO
+from typing import IO, Any
 
 
 def prepare() -> None:
@@ -23,17 +23,31 @@ def prepare() -> None:
 
 def say(text: str) -> None:
     """Write a result to standard output; a reader that went away is no error."""
-    _write(sys.stdout, text)
+    _write(sys.stdout, _line(text))
+
+
+def say_bytes(data: bytes) -> None:
+    """Write what a renderer encoded for standard output."""
+    binary = getattr(sys.stdout, "buffer", None)
+    if binary is None:
+        say(data.decode(sys.stdout.encoding or "utf-8", "replace"))
+        return
+    sys.stdout.flush()
+    _write(binary, data)
 
 
 def tell(text: str) -> None:
     """Write a message to standard error."""
-    _write(sys.stderr, text)
+    _write(sys.stderr, _line(text))
 
 
-def _write(stream: TextIO, text: str) -> None:
+def _line(text: str) -> str:
+    return text if text.endswith("\n") or not text else text + "\n"
+
+
+def _write(stream: IO[Any], data: str | bytes) -> None:
     try:
-        stream.write(text if text.endswith("\n") or not text else text + "\n")
+        stream.write(data)
         stream.flush()
     except BrokenPipeError:
         # The interpreter flushes once more when it ends.

@@ -11,8 +11,11 @@ from helix.errors import ExitCode, HelixError
 DEBUG_VARIABLE = "HELIX_DEBUG"
 
 
-def told(error: Exception) -> ExitCode:
-    """Say what went wrong and return the exit code: the error's own, or INTERNAL for a crash."""
+def told(error: Exception, what: str = "internal error") -> ExitCode:
+    """Say what went wrong and return the exit code: the error's own, or INTERNAL for a crash.
+
+    `what` says what crashed.
+    """
     if os.environ.get(DEBUG_VARIABLE) == "1":
         console.tell("".join(traceback.format_exception(error)))
     if isinstance(error, HelixError):
@@ -20,6 +23,6 @@ def told(error: Exception) -> ExitCode:
         return error.exit_code
     name = type(error).__name__
     text = str(error).strip()
-    console.tell(f"helix: internal error: {name}{f': {text}' if text else ''}")
+    console.tell(f"helix: {what}: {name}{f': {text}' if text else ''}")
     console.tell(f"  this is a fault in Helix or around it; {DEBUG_VARIABLE}=1 shows where")
     return ExitCode.INTERNAL

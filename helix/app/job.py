@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +19,28 @@ from helix.model.config import Config
 RUNMETA = "runmeta.json"
 
 
-def execute(command: str, config: Config, run_dir: Path) -> ExitCode:
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command's body returns: bytes for standard output, and the exit code."""
+
+    output: bytes
+    exit_code: ExitCode
+
+
+def execute(command: str, config: Config, run_dir: Path, words: Sequence[str]) -> ExitCode:
     """Carry a run out and return its exit code, which is also written to its directory.
 
-    Nothing but an interruption is raised, so that one job never cancels a sweep.
+    `words` are those of the command as typed. Nothing but an interruption is raised, so that one
+    job never cancels a sweep.
     """
     _record(run_dir, None)
     try:
         module = importlib.import_module(f"helix.app.commands.{command.replace('-', '_')}")
-        outcome = module.run(config, run_dir)
-        console.say(outcome.text)
-        code = ExitCode(outcome.exit_code)
+        outcome: Outcome = module.run(
+            config, run_dir, shlex.join(["helix", command, *_kept(words)])
+        )
+        console.say_bytes(outcome.output)
+        code = outcome.exit_code
     except KeyboardInterrupt:
         _record(run_dir, ExitCode.INTERRUPTED)
         raise
@@ -42,6 +56,11 @@ def exit_code(run_dir: Path) -> ExitCode:
         return ExitCode(_read(run_dir / RUNMETA)["exitCode"])
     except (KeyError, ValueError):
         return ExitCode.INTERNAL
+
+
+def _kept(words: Sequence[str]) -> list[str]:
+    """Leave out what a rerun of the failures says anew."""
+    return [w for w in words if not w.lstrip("+").startswith(("select.failed_from=", "hydra."))]
 
 
 def _record(run_dir: Path, code: ExitCode | None) -> None:

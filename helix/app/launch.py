@@ -20,7 +20,7 @@ from omegaconf import DictConfig, open_dict
 from helix.app import compose as composing
 from helix.app import console, job
 from helix.app.compose import Typed
-from helix.app.plugins import registry
+from helix.app.plugins import config_folders
 from helix.app.quoting import quoted
 from helix.errors import ConfigError, ExitCode, UsageError, worst
 
@@ -34,8 +34,8 @@ REFUSED_FLAGS = {
 def run(command: str, argv: Sequence[str]) -> ExitCode:
     """Run a Hydra command with its words in any order and return its exit code."""
     args = _parsed(command, argv)
-    folders = [*registry().config_paths(), *([args.config_dir] if args.config_dir else [])]
-    with composing.opened(command, folders) as hydra:
+    added = ["--config-dir", args.config_dir] if args.config_dir else []
+    with composing.opened(command, [*config_folders(), *added[1:]]) as hydra:
         if args.shell_completion:
             hydra.shell_completion(command, args.overrides)
             return ExitCode.PASS
@@ -44,8 +44,8 @@ def run(command: str, argv: Sequence[str]) -> ExitCode:
         if args.cfg or args.info or args.hydra_help:
             return _show(hydra, command, args, [o.word for o in overrides])
         if args.multirun:
-            return _sweep(hydra, command, overrides)
-        return _single(hydra, command, overrides)
+            return _sweep(hydra, command, overrides, added)
+        return _single(hydra, command, overrides, [*args.overrides, *added])
 
 
 def complete(argv: Sequence[str], commands: Sequence[str]) -> ExitCode:
@@ -82,34 +82,46 @@ def _parsed(command: str, argv: Sequence[str]) -> argparse.Namespace:
 def _show(hydra: Hydra, command: str, args: argparse.Namespace, words: Sequence[str]) -> ExitCode:
     composing.compose(hydra, command, words)
     args.overrides = list(words)
-    if args.cfg:
-        hydra.show_cfg(command, args.overrides, args.cfg, args.package, args.resolve)
-    elif args.info:
-        hydra.show_info(args.info, config_name=command, overrides=args.overrides)
-    else:
-        hydra.hydra_help(command, args_parser=get_args_parser(), args=args)
+    try:
+        if args.cfg:
+            hydra.show_cfg(command, args.overrides, args.cfg, args.package, args.resolve)
+        elif args.info:
+            hydra.show_info(args.info, config_name=command, overrides=args.overrides)
+        else:
+            hydra.hydra_help(command, args_parser=get_args_parser(), args=args)
+    except SystemExit:
+        # Hydra has said why; its status 1 would read as a gate that fails.
+        return ExitCode.USAGE
     return ExitCode.PASS
 
 
-def _single(hydra: Hydra, command: str, overrides: Sequence[Typed]) -> ExitCode:
+def _single(
+    hydra: Hydra, command: str, overrides: Sequence[Typed], typed: Sequence[str]
+) -> ExitCode:
     composed = composing.compose(hydra, command, [o.word for o in overrides])
     run_dir = composing.directory(composed, "hydra.run.dir")
     config = composing.validated(composing.placed(composed, str(run_dir)), overrides)
-    return job.execute(command, config, run_dir)
+    return job.execute(command, config, run_dir, typed)
 
 
-def _sweep(hydra: Hydra, command: str, overrides: Sequence[Typed]) -> ExitCode:
+def _sweep(
+    hydra: Hydra, command: str, overrides: Sequence[Typed], added: Sequence[str]
+) -> ExitCode:
     words = [o.word for o in overrides]
     composed = composing.compose(hydra, command, words, RunMode.MULTIRUN)
     root = composing.directory(composed, "hydra.sweep.dir")
     words.append(f"hydra.sweep.dir={quoted(str(root))}")
     _preflight(hydra, composed, root, overrides)
-    batches = hydra.multirun(
-        config_name=command,
-        task_function=functools.partial(_task, command),
-        overrides=words,
-        with_log_configuration=False,
-    )
+    try:
+        batches = hydra.multirun(
+            config_name=command,
+            task_function=functools.partial(_task, command, added),
+            overrides=words,
+            with_log_configuration=False,
+        )
+    finally:
+        # Hydra saves the composed configuration there, which may hold what was meant as a secret.
+        (root / "multirun.yaml").unlink(missing_ok=True)
     codes = []
     for result in (result for batch in batches for result in batch):
         folder = Path(result.hydra_cfg.hydra.runtime.output_dir)
@@ -123,12 +135,15 @@ def _preflight(hydra: Hydra, composed: DictConfig, root: Path, overrides: Sequen
     folders: dict[Path, int] = {}
     for number, words in enumerate(_jobs(hydra, composed)):
         try:
-            config = hydra.config_loader.load_sweep_config(composed, list(words))
+            with composing.as_config_error():
+                config = hydra.config_loader.load_sweep_config(composed, list(words))
             with open_dict(config):
                 config.hydra.job.id = config.hydra.job.num = number
             composing.refuse(config)
             folder = root / composing.directory(config, "hydra.sweep.subdir")
-            composing.validated(composing.placed(config, str(folder)), overrides)
+            valid = composing.validated(composing.placed(config, str(folder)), overrides)
+            if folders and valid.subject.traces == "-":
+                raise ConfigError("standard input can be read once, by one job")
         except ConfigError as error:
             raise ConfigError(f"job {number} ({' '.join(words)}): {error}") from error
         if folder in folders:
@@ -147,7 +162,8 @@ def _jobs(hydra: Hydra, composed: DictConfig) -> list[list[str]]:
     return BasicSweeper.split_arguments(parsed, max_batch_size=None)[0]
 
 
-def _task(command: str, config: DictConfig) -> Any:
+def _task(command: str, added: Sequence[str], config: DictConfig) -> Any:
     """Be one job of a sweep, perhaps in a process of its own."""
-    folder = Path(HydraConfig.get().runtime.output_dir)
-    return int(job.execute(command, composing.validated(config), folder))
+    own = HydraConfig.get()
+    folder, words = Path(own.runtime.output_dir), [*own.overrides.task, *added]
+    return int(job.execute(command, composing.validated(config), folder, words))

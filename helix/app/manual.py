@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from helix.app.conf import groups, remarks
+from helix.app.conf import Remark, groups, remarks
 
 WIDTH = 96
 COLUMN = 37
@@ -77,22 +77,20 @@ def _groups() -> Iterator[str]:
 
 
 def _keys() -> Iterator[str]:
-    yield "KEYS (KEY=VALUE)"
+    yield "KEYS (KEY=VALUE; the default in parentheses, null or empty if there is none)"
     section = ""
-    for key, remark in remarks():
-        if key.partition(".")[0] != section:
-            section = key.partition(".")[0]
+    for remark in remarks():
+        if remark.key.partition(".")[0] != section:
+            section = remark.key.partition(".")[0]
             yield ""
             if section == "verifier":
                 yield "  verifier.KEY takes every KEY that judge.KEY takes, and:"
-        yield from _entry(key, remark)
+        yield from _entry(remark)
     yield ""
 
 
-def _entry(key: str, remark: str) -> list[str]:
-    indent = " " * COLUMN
-    wrapped = textwrap.wrap(remark, WIDTH - COLUMN)
-    start = f"  {key:<{COLUMN - 2}}"
-    if len(start) > COLUMN:
-        return [f"  {key}", *(indent + line for line in wrapped)]
-    return [start + wrapped[0], *(indent + line for line in wrapped[1:])]
+def _entry(remark: Remark) -> list[str]:
+    default = {"???": " (required)"}.get(remark.default, f" ({remark.default})")
+    text = remark.text + ("" if remark.default in ("null", "[]", "{}") else default)
+    first, *rest = textwrap.wrap(text, WIDTH - COLUMN)
+    return [f"  {remark.key:<{COLUMN - 2}}{first}", *(" " * COLUMN + line for line in rest)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -72,16 +73,21 @@ def of(error: ValidationError, typed: Sequence[str], choices: Mapping[str, str])
 
     `typed` are the keys of the overrides and `choices` the options of the groups, to say where.
     """
-    for fault in error.errors(include_url=False):
-        parts = [str(p) for p in fault["loc"] if not _UNION_MEMBER.fullmatch(str(p))]
-        key = ".".join(parts)
-        where = _where(key, typed, choices)
-        if fault["type"] == "extra_forbidden":
+    for key, group in itertools.groupby(error.errors(include_url=False), key=_key):
+        faults = list(group)
+        kind, got, where = faults[0]["type"], faults[0]["input"], _where(key, typed, choices)
+        if kind == "extra_forbidden":
             yield unknown_key(key) + where
-        elif fault["type"] == "missing":
-            yield f"{'.'.join(parts[:-1])} must have {parts[-1]} (got {fault['input']!r}){where}"
+        elif kind == "missing":
+            section, _, name = key.rpartition(".")
+            yield f"{section} must have {name} (got {got!r}){where}"
         else:
-            yield f"{key} must be {_wanted(fault)} (got {fault['input']!r}){where}"
+            wanted = " or ".join(dict.fromkeys(map(_wanted, faults)))
+            yield f"{key} must be {wanted} (got {got!r}){where}"
+
+
+def _key(fault: Any) -> str:
+    return ".".join(str(p) for p in fault["loc"] if not _UNION_MEMBER.fullmatch(str(p)))
 
 
 def _wanted(fault: Any) -> str:

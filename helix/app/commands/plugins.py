@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from helix.app import console
-from helix.app.plugins import registry
+from helix.app.plugins import config_folders, registry
 from helix.errors import ExitCode
 from helix.registry import Registry
 
@@ -23,7 +23,7 @@ def run(argv: Sequence[str]) -> ExitCode:
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     args = parser.parse_args(argv)
-    found = listing(registry())
+    found = listing(registry(), config_folders())
     if args.json:
         console.say(json.dumps(found, indent=2, ensure_ascii=False))
     else:
@@ -31,8 +31,8 @@ def run(argv: Sequence[str]) -> ExitCode:
     return ExitCode.PASS
 
 
-def listing(registry: Registry) -> dict[str, Any]:
-    """Return plugins, items by kind and problems, as plain data."""
+def listing(registry: Registry, folders: list[str]) -> dict[str, Any]:
+    """Return plugins, items by kind, config folders and problems, as plain data."""
     from helix.registry.hookspecs import KINDS
 
     items = {
@@ -42,11 +42,10 @@ def listing(registry: Registry) -> dict[str, Any]:
         ]
         for kind in KINDS
     }
-    config_folders = registry.config_paths()
     return {
         "plugins": dict(sorted(registry.plugins.items())),
         "items": items,
-        "configFolders": config_folders,
+        "configFolders": folders,
         "problems": [{"plugin": p.plugin, "text": p.text} for p in registry.problems],
     }
 

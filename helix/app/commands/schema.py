@@ -17,6 +17,7 @@ SHAPES = {
     "manifest": ("helix.model.manifest", "ManifestEntry", "one line of manifest.jsonl"),
     "packet": ("helix.model.packet", "MatrixPacket", "what a judge is asked about one trace"),
     "plan": ("helix.model.config", "Plan", "plan.json, a frozen run"),
+    "recording": ("helix.backends.mailbox", "Recording", "one recorded reply, for judge=replay"),
     "reply": ("helix.model.request", "Reply", "what a judge answered"),
     "request": ("helix.model.request", "Request", "what a judge is asked"),
     "scorecard": ("helix.model.scorecard", "Scorecard", "scorecard.json, the result of a run"),
