@@ -28,6 +28,11 @@ _DEPTH = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
 _OPEN, _CLOSE, _OPEN_OBJECT, _COMMA, _QUOTE = b'[]{,"'
 
 
+def told(size: int) -> str:
+    """Return a size in words."""
+    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size} bytes"
+
+
 class Fault(Exception):
     """A place in the stream from which reading cannot go on."""
 
@@ -52,15 +57,8 @@ class Piece:
 class Scanner:
     """Cuts a stream into JSON values; with `line`, it stands in that line of a file of lines."""
 
-    def __init__(
-        self,
-        stream: BinaryIO,
-        file: str,
-        *,
-        line: int = 0,
-        limit: int = RECORD_LIMIT,
-    ) -> None:
-        self._stream, self._file, self._limit = stream, file, limit
+    def __init__(self, stream: BinaryIO, file: str, *, line: int = 0) -> None:
+        self._stream, self._file = stream, file
         self._buffer, self._at = b"", 0
         self._line, self._byte, self._fresh = line or 1, 0, not line
         if self._more() and self._buffer.startswith(BOM):
@@ -153,10 +151,10 @@ class Scanner:
             raise self.fault("the record that starts here does not end (cut off?)")
 
     def _over_limit(self) -> bool:
-        return len(self._buffer) - self._at > self._limit
+        return len(self._buffer) - self._at > RECORD_LIMIT
 
     def _too_large(self) -> Fault:
-        return self.fault(f"the record that starts here is larger than {self._limit >> 20} MiB")
+        return self.fault(f"the record that starts here is larger than {told(RECORD_LIMIT)}")
 
     def _more(self) -> bool:
         # Reading as much as is held keeps the work linear however large one value is.

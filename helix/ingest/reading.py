@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from helix.errors import FormatError, HelixError
 from helix.ingest import flags
 from helix.ingest.detection import detect
-from helix.ingest.jsonstream import Piece, Scanner, decode_piece
-from helix.ingest.streams import Found, pieces
+from helix.ingest.jsonstream import Fault, Piece, Scanner, decode_piece
+from helix.ingest.streams import DAMAGE, Found, open_bytes, pieces
 from helix.model.manifest import LoadFailure
 from helix.model.trace import Trace
 from helix.registry import Format, Match, Record
@@ -22,23 +22,38 @@ class FileReader:
     """Reads one file; the first record that a format recognises decides the format of all."""
 
     def __init__(self, found: Found, formats: Sequence[Format], forced: Format | None) -> None:
-        self._found, self._formats, self._forced = found, formats, forced
-        self._format: Format | None = None
+        self._found, self._formats, self._format = found, formats, forced
         self._unknown: list[LoadFailure] = []
         self._held: list[Record] = []
 
     def __iter__(self) -> Iterator[Trace | LoadFailure]:
-        """Yield traces and failures in order; raises FormatError for a file in no known format."""
-        failed = 0
-        for item in self._items():
-            yield item
-            failed += isinstance(item, LoadFailure)
-            if failed >= MAX_FAILURES:
-                yield self._failure(0, f"{failed} records cannot be read; the rest was not tried")
-                return
+        """Yield traces and failures in order.
 
-    def _items(self) -> Iterator[Trace | LoadFailure]:
-        for piece in pieces(self._found):
+        Raises OSError for a file that cannot be opened, FormatError for one in no known format.
+        """
+        failed = 0
+        with open_bytes(self._found.path) as stream:
+            for item in self._items(stream):
+                yield item
+                failed += isinstance(item, LoadFailure)
+                if failed >= MAX_FAILURES:
+                    yield self._failure(0, f"{failed} records are bad; the rest was not tried")
+                    return
+
+    def _items(self, stream: BinaryIO) -> Iterator[Trace | LoadFailure]:
+        try:
+            yield from self._streamed(stream)
+        except Fault as fault:
+            yield fault.failure
+        except DAMAGE as error:
+            yield self._failure(0, f"damaged or cut off: {error or type(error).__name__}")
+        if self._unknown:
+            raise FormatError(f"{self._found.name}: {self._unknown[0].reason}")
+        if self._held:
+            yield from self._read(self._held)
+
+    def _streamed(self, stream: BinaryIO) -> Iterator[Trace | LoadFailure]:
+        for piece in pieces(stream, self._found):
             for record in self._records(piece):
                 if isinstance(record, LoadFailure):
                     yield record
@@ -50,11 +65,7 @@ class FileReader:
                 else:
                     yield from self._read([record])
             if len(self._unknown) >= TRIES:
-                break
-        if self._unknown:
-            raise FormatError(f"{self._found.name}: {self._unknown[0].reason}")
-        if self._held:
-            yield from self._read(self._held)
+                return
 
     def _records(self, piece: Piece | Scanner | LoadFailure) -> Iterator[Record | LoadFailure]:
         if isinstance(piece, LoadFailure):
@@ -66,46 +77,50 @@ class FileReader:
 
     def _listed(self, scanner: Scanner) -> Iterator[Record | LoadFailure]:
         first = scanner.ahead()
-        match = self._recognise(first) if first else None
+        match = self._recognise([first[at:] for at in range(len(first))]) if first else None
         if match is not None and match.list_is_one_trace:
-            yield from self._decoded(scanner.value(), known=True)
+            yield from self._decoded(scanner.value())
             return
         empty = True
         for piece in scanner.elements():
             empty = False
             if isinstance(piece, LoadFailure):
                 yield piece
-            elif match is not None or self._format is not None:
-                yield from self._decoded(piece, known=True)
-            elif not first and isinstance(
-                bad := decode_piece(piece, self._found.name), LoadFailure
-            ):
-                yield bad
+            elif match is not None or not first:
+                yield from self._decoded(piece)
         if empty:
             yield self._failure(0, "an empty list holds no trace")
 
-    def _decoded(self, piece: Piece, *, known: bool = False) -> Iterator[Record | LoadFailure]:
+    def _decoded(self, piece: Piece) -> Iterator[Record | LoadFailure]:
         decoded = decode_piece(piece, self._found.name)
         if isinstance(decoded, LoadFailure):
             yield decoded
             return
         value, strict = decoded
         line = 0 if piece.document else piece.line
-        if known or self._format is not None or self._recognise(value, line) is not None:
+        if self._format is not None or self._recognise([value], line) is not None:
             yield Record(value, piece.data, self._found.name, line, strict)
 
-    def _recognise(self, value: Any, line: int = 0) -> Match | None:
-        """Settle the file's format by a value; a value in none is remembered as a failure."""
-        formats = [self._forced or self._format] if self._forced or self._format else self._formats
-        try:
-            self._format, match = detect(value, [f for f in formats if f is not None])
-        except FormatError as error:
-            if self._forced is None and self._format is None:
-                self._unknown.append(self._failure(line, str(error)))
-                return None
-            self._format = self._forced or self._format
-            return Match("named")
-        return match
+    def _recognise(self, views: Sequence[Any], line: int = 0) -> Match | None:
+        """Settle the file's format by the first of the views that one recognises.
+
+        With the format settled, tell whether a list is one trace. A value in no known format is
+        remembered, and becomes a failure once another value settles the format.
+        """
+        settled = self._format
+        unknown = ""
+        for view in views:
+            try:
+                self._format, match = detect(view, [settled] if settled else self._formats)
+            except FormatError as error:
+                unknown = unknown or str(error)
+                continue
+            return match
+        if settled is not None:
+            # What the format does not recognise goes to it as a whole, to be told what is wrong.
+            return Match("named", list_is_one_trace=True)
+        self._unknown.append(self._failure(line, unknown))
+        return None
 
     def _read(self, records: Sequence[Record]) -> Iterator[Trace | LoadFailure]:
         line = records[0].line

@@ -14,14 +14,15 @@ import os
 import stat
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, Any, BinaryIO, Final, cast
+from typing import IO, BinaryIO, Final, cast
 
 import zstandard
 
 from helix.errors import TraceError, did_you_mean
-from helix.ingest.jsonstream import BOM, CHUNK, RECORD_LIMIT, Fault, Piece, Scanner
+from helix.ingest import jsonstream
+from helix.ingest.jsonstream import BOM, CHUNK, Piece, Scanner, told
 from helix.model.jsontext import decode
 from helix.model.manifest import LoadFailure
 
@@ -30,6 +31,9 @@ SUFFIXES: Final = (".json", ".jsonl", ".ndjson", ".gz", ".zst")
 GZIP_MAGIC: Final = b"\x1f\x8b"
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 DAMAGE = (OSError, EOFError, zlib.error, zstandard.ZstdError)
+
+
+Spool = Callable[[str | None], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +45,11 @@ class Found:
     alone: bool
 
 
-def find(traces: str | Sequence[str], spool: Any) -> tuple[list[Found], list[LoadFailure]]:
+def find(traces: str | Sequence[str], spool: Spool) -> tuple[list[Found], list[LoadFailure]]:
     """Return the files that the input names, each once and in order, and links that lead astray.
 
-    `spool(stream | path)` copies what can be read only once (standard input, a pipe) and returns
-    the copy's path. What names no file raises TraceError.
+    `spool` copies what can be read only once (a pipe by its path, standard input by None) and
+    returns the copy's path. What names no file raises TraceError.
     """
     wanted = [traces] if isinstance(traces, str) else list(traces)
     if not wanted:
@@ -58,7 +62,7 @@ def find(traces: str | Sequence[str], spool: Any) -> tuple[list[Found], list[Loa
     return list(found.values()), astray
 
 
-def _one(word: str, spool: Any, astray: list[LoadFailure]) -> list[Found]:
+def _one(word: str, spool: Spool, astray: list[LoadFailure]) -> list[Found]:
     if word == STDIN:
         return [Found(STDIN, spool(None), alone=True)]
     path = os.path.expanduser(word)
@@ -144,26 +148,19 @@ class _Gzip(gzip.GzipFile):
         self._below.close()
 
 
-def pieces(found: Found) -> Iterator[Piece | Scanner | LoadFailure]:
+def pieces(stream: BinaryIO, found: Found) -> Iterator[Piece | Scanner | LoadFailure]:
     """Yield a file's values in order: objects as pieces, lists as scanners that stand before them.
 
-    A list must be taken (`value` or `elements`) before the next item is asked for. Damage ends
-    the file with a failure; OSError is raised only where the file cannot be opened.
+    A list must be taken (`value` or `elements`) before the next item is asked for. Where reading
+    cannot go on, Fault or one of DAMAGE is raised, here or by the scanner.
     """
-    with open_bytes(found.path) as stream:
-        try:
-            lines, empty = _is_lines(found)
-            if empty:
-                yield LoadFailure(file=found.name, line=0, reason="the file is empty")
-            elif lines:
-                yield from _by_line(stream, found.name)
-            else:
-                yield from _by_value(Scanner(stream, found.name))
-        except Fault as fault:
-            yield fault.failure
-        except DAMAGE as error:
-            reason = f"damaged or cut off: {error or type(error).__name__}"
-            yield LoadFailure(file=found.name, line=0, reason=reason)
+    lines, empty = _is_lines(found)
+    if empty:
+        yield LoadFailure(file=found.name, line=0, reason="the file is empty")
+    elif lines:
+        yield from _by_line(stream, found.name)
+    else:
+        yield from _by_value(Scanner(stream, found.name))
 
 
 def _by_value(scanner: Scanner) -> Iterator[Piece | Scanner]:
@@ -172,11 +169,11 @@ def _by_value(scanner: Scanner) -> Iterator[Piece | Scanner]:
 
 
 def _by_line(stream: BinaryIO, file: str) -> Iterator[Piece | Scanner | LoadFailure]:
-    number = 0
-    while line := stream.readline(RECORD_LIMIT + 1):
+    number, limit = 0, jsonstream.RECORD_LIMIT
+    while line := stream.readline(limit + 1):
         number += 1
-        if len(line) > RECORD_LIMIT:
-            reason = f"the line is longer than {RECORD_LIMIT >> 20} MiB"
+        if len(line) > limit:
+            reason = f"the line is longer than {told(limit)}"
             yield LoadFailure(file=file, line=number, reason=reason)
             while line and not line.endswith(b"\n"):
                 line = stream.readline(CHUNK)
@@ -200,7 +197,7 @@ def _is_lines(found: Found) -> tuple[bool, bool]:
         text = head.removeprefix(BOM).lstrip()
         is_list = text.startswith(b"[")
         # A record is held whole anyway, a list of many traces never is.
-        while b"\n" not in text and not is_list and len(text) < RECORD_LIMIT:
+        while b"\n" not in text and not is_list and len(text) < jsonstream.RECORD_LIMIT:
             more = stream.read(max(CHUNK, len(text)))
             if not more:
                 break
