@@ -51,14 +51,36 @@ HYBRID_ROWS = (
     "salary-expectation-met",
     "tool-text-is-data",
 )
+# Where a recorded reply errs, as a model would: what it said, and what Helix must end with.
+MISJUDGED: dict[str, dict[str, dict[str, str]]] = {
+    "opportunity-03": {
+        "role-facts-true": {
+            "said": "pass",
+            "state": "uncertain",
+            "cause": "dead-ref",
+            "because": "it quotes words that do not stand where it points, and does so again",
+        }
+    },
+    "opportunity-04": {
+        "salary-expectation-met": {
+            "said": "pass",
+            "state": "uncertain",
+            "cause": "unbound-term",
+            "because": "it decides although it found no referent for a term of the row",
+        }
+    },
+}
 
 
 def labels(recorder: Recorder, situation: str, fault: str | None, twin: str) -> dict[str, Any]:
-    """Return the labels of a trace: situation, faults, and each row's state, cause and place."""
+    """Return the labels of a trace: situation, faults, and each row's state, cause and place.
+
+    `machine` holds the rows on which the recorded reply errs (MISJUDGED).
+    """
     outcomes = {row: _outcome(row, rule, recorder) for row, rule in ROWS.items()}
     if fault == "truncated":
         outcomes = {row: Outcome("uncertain", "truncated") for row in ROWS}
-    return {
+    found: dict[str, Any] = {
         "situation": situation,
         "faults": [] if fault is None else [fault],
         "twin": twin,
@@ -66,6 +88,8 @@ def labels(recorder: Recorder, situation: str, fault: str | None, twin: str) -> 
         "causes": {row: o.cause for row, o in outcomes.items() if o.cause is not None},
         "decidedAt": {row: o.seq for row, o in outcomes.items() if o.seq is not None},
     }
+    machine = MISJUDGED.get(recorder.record["id"])
+    return found if machine is None else {**found, "machine": machine}
 
 
 def _outcome(row: str, rule: Rule, recorder: Recorder) -> Outcome:
