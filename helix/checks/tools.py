@@ -113,7 +113,7 @@ def tool_output_failure(
     | result not recorded | uncertain (missing-field) |
     | flag of another type, also null and ""; non-finite; `"42"` against `42` | uncertain |
     | no call | na, or uncertain (unknown-tool) |
-    | result that may belong to another call | uncertain (ambiguous-order) |
+    | results that may belong to other calls, and differ | uncertain (ambiguous-order) |
     """
     found = calls(trace, params.tool)
     if not found:
@@ -231,6 +231,8 @@ def _read(
 ) -> Reading:
     """Return what the field says of one call: the worst of its places."""
     blocked = unread(call, render_steps(path.steps))
+    if blocked == "ambiguous-order" and _alike(trace, path, read):
+        blocked = None
     if blocked is not None:
         why = "was not recorded" if blocked == "missing-field" else "may be another call's"
         return Reading("uncertain", f"the result of {call.id} ({call.name}) {why}", (), blocked)
@@ -239,6 +241,17 @@ def _read(
     if not readings:
         return Reading("na", f"{path} of {call.id} ({call.name}) reaches an empty list")
     return min(readings, key=lambda reading: WORST_FIRST.index(reading.state))
+
+
+def _alike(trace: Trace, path: FieldPath, read: Callable[[Place], Reading]) -> bool:
+    """Whether all results that may be another call's say the same, whosever they are."""
+    rivals = [o for o in trace.observations if "ambiguous-pairing" in o.flags]
+    states = {
+        None if place.missing else read(place).state
+        for rival in rivals
+        for place in within(rival, path.steps)
+    }
+    return len(rivals) > 1 and len(states) == 1 and all(r.has_output for r in rivals)
 
 
 def _lacks(trace: Trace, call: Observation, place: Place, on_missing: CellState) -> Reading:
