@@ -6,11 +6,13 @@ import argparse
 import dataclasses
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from helix.app import console
 from helix.app.plugins import registry
 from helix.errors import ExitCode
+from helix.reports.words import counted
+from helix.suite import Finding
+from helix.suite import lint as lint_suite
 
 
 def run(argv: Sequence[str]) -> ExitCode:
@@ -28,23 +30,15 @@ def run(argv: Sequence[str]) -> ExitCode:
     lint.add_argument("--json", action="store_true", help="print JSON")
     args = parser.parse_args(argv)
 
-    from helix.suite import lint as linted
-
-    findings = list(linted(args.suite, registry()))
+    findings = lint_suite(args.suite, registry())
     errors = sum(finding.level == "error" for finding in findings)
     if args.json:
         plain = [dataclasses.asdict(finding) for finding in findings]
         console.say(json.dumps({"suite": args.suite, "findings": plain}, indent=2, default=str))
     else:
-        console.say("\n".join([_line(args.suite, f) for f in findings] + [_sum(findings, errors)]))
+        console.say("\n".join([f"{f.level}: {f}" for f in findings] + [_sum(findings, errors)]))
     return ExitCode.FAIL if errors else ExitCode.PASS
 
 
-def _line(suite: str, finding: Any) -> str:
-    where = f"{suite}:{finding.line}" if finding.line else suite
-    what = " ".join(str(part) for part in (finding.row, finding.key) if part not in (None, ""))
-    return f"{where}: {finding.level}: {what + ': ' if what else ''}{finding.text}"
-
-
-def _sum(findings: Sequence[Any], errors: int) -> str:
-    return f"{errors} errors, {len(findings) - errors} warnings"
+def _sum(findings: Sequence[Finding], errors: int) -> str:
+    return f"{counted(errors, 'error')}, {counted(len(findings) - errors, 'warning')}"

@@ -1,0 +1,186 @@
+"""The plain commands: what they print, as text and as JSON, and how they exit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from helix.app import cli
+from helix.app.cli import main
+from helix.app.commands.schema import SHAPES
+from helix.registry.hookspecs import KINDS
+
+
+def ran(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """Run a command in this process and return exit code, standard output, standard error."""
+    code = main(list(words))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_no_command_prints_the_overview_and_is_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = ran(capsys)
+    assert (code, out) == (2, "")
+    assert ran(capsys, "--help") == (0, err, "")
+
+
+def test_the_overview_names_every_command_once(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = ran(capsys, "--help")
+    for command in [*cli.HYDRA, *cli.PLAIN]:
+        assert out.count(f"\n  {command} ") == 1
+
+
+@pytest.mark.parametrize("command", [*cli.HYDRA, *cli.PLAIN])
+def test_every_command_has_a_help_page(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = ran(capsys, command, "--help")
+    assert (code, err) == (0, "")
+    assert f"helix {command}" in out
+
+
+@pytest.mark.parametrize("command", cli.NOT_BUILT)
+def test_a_command_that_is_not_built_says_so(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = ran(capsys, command)
+    assert (code, out) == (2, "")
+    assert f"helix {command} is not in this version" in err
+
+
+def test_an_unknown_command_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = ran(capsys, "evalaute")
+    assert (code, out) == (2, "")
+    assert "did you mean 'evaluate'?" in err
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ran(capsys, "--version") == (0, "helix 0.1.0\n", "")
+    assert ran(capsys, "evaluate", "--version") == (0, "helix 0.1.0\n", "")
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_schema_is_a_json_schema(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = ran(capsys, "schema", name)
+    assert (code, err) == (0, "")
+    jsonschema_rs.meta.validate(json.loads(out))
+
+
+def test_schemas_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    _, text, _ = ran(capsys, "schema")
+    assert [line.split()[0] for line in text.splitlines()] == sorted(SHAPES)
+    _, listed, _ = ran(capsys, "schema", "--json")
+    assert list(json.loads(listed)) == sorted(SHAPES)
+
+
+def test_an_unknown_schema_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = ran(capsys, "schema", "verdit")
+    assert (code, out) == (2, "")
+    assert "did you mean 'verdict'?" in err
+
+
+def test_plugins_lists_every_item_of_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = ran(capsys, "plugins", "--json")
+    found: dict[str, Any] = json.loads(out)
+    assert code == 0
+    assert list(found["items"]) == list(KINDS)
+    assert {"none", "replay", "scripted"} <= {item["name"] for item in found["items"]["judges"]}
+    assert all(i["version"] and i["plugin"] for items in found["items"].values() for i in items)
+    _, text, _ = ran(capsys, "plugins")
+    for kind, items in found["items"].items():
+        assert kind in text
+        assert [item["name"] for item in items if item["name"] not in text] == []
+
+
+def test_an_empty_cache_holds_nothing_and_is_not_made(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, out, _ = ran(capsys, "cache", "--state", str(tmp_path), "--json")
+    assert code == 0
+    assert json.loads(out)["replies"] == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+GOOD = """\
+suite: greetings
+version: "1"
+criteria:
+  - criterionId: C-1
+    statement: Pass = the agent answered.
+    passCondition: The response is not empty.
+    severity: HIGH
+    dimension: operation-correctness
+    class: code
+    codeEval: {primitive: presence, field: output.response}
+"""
+
+
+def test_a_good_suite_has_no_errors(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    suite = tmp_path / "suite.yaml"
+    suite.write_text(GOOD, encoding="utf-8")
+    code, out, err = ran(capsys, "criteria", "lint", str(suite))
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-1].startswith("0 errors")
+
+
+def test_a_bad_row_is_named_and_exits_1(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    suite = tmp_path / "suite.yaml"
+    suite.write_text(GOOD.replace("presence", "presense"), encoding="utf-8")
+    code, out, err = ran(capsys, "criteria", "lint", str(suite))
+    assert (code, err) == (1, "")
+    assert "C-1" in out and "presense" in out and "presence" in out
+    code, out, err = ran(capsys, "criteria", "lint", str(suite), "--json")
+    assert (code, err) == (1, "")
+    (finding,) = [f for f in json.loads(out)["findings"] if f["level"] == "error"]
+    assert finding["row"] == "C-1" and finding["line"] > 0
+
+
+@pytest.mark.parametrize("text", [None, "criteria: ["])
+def test_a_suite_that_cannot_be_read_exits_2(
+    text: str | None, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    suite = tmp_path / "suite.yaml"
+    if text is not None:
+        suite.write_text(text, encoding="utf-8")
+    code, out, err = ran(capsys, "criteria", "lint", str(suite))
+    assert (code, out) == (2, "")
+    assert "suite.yaml" in err
+
+
+def test_plain_commands_start_without_what_they_do_not_need() -> None:
+    program = (
+        "import sys; from helix.app.cli import main; "
+        "codes = [main(['--version']), main(['--help']), main(['evaluate', '--help'])]; "
+        "heavy = {'hydra', 'omegaconf', 'pydantic', 'msgspec', 'rich'} & set(sys.modules); "
+        "sys.exit(str(heavy) if heavy or any(codes) else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_completion_knows_commands_and_their_keys(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for line, expected in (
+        ("helix ev", "evaluate"),
+        ("helix evaluate gate=s", "gate=strict"),
+        ("helix evaluate judge.mod", "judge.model="),
+    ):
+        monkeypatch.setenv("COMP_LINE", line)
+        code, out, _ = ran(capsys, "-sc", "query=bash")
+        assert code == 0
+        assert expected in out.split()
+
+
+def test_what_hydra_can_show_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = ran(capsys, "evaluate", "--cfg", "job", "-p", "judge", "judge.model=1e3")
+    assert code == 0
+    assert "model: '1e3'" in out
+    code, _, _ = ran(capsys, "evaluate", "--cfg", "job", "-p", "no.such")
+    assert code == 2
+    code, out, _ = ran(capsys, "evaluate", "--info", "searchpath")
+    assert code == 0 and "main" in out
