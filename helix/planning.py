@@ -139,7 +139,6 @@ def _compiled(config: Config, registry: Registry, suite: Suite | None) -> Compil
         registry,
         default_component=component,
         eligibility=config.gate.eligibility,
-        file=config.criteria.file,
     )
 
 

@@ -7,6 +7,7 @@ from helix.suite.compile import (
     compile,
     gates,
 )
+from helix.suite.lint import lint
 from helix.suite.load import SuiteFile, load
 from helix.suite.problems import Finding
 
@@ -18,5 +19,6 @@ __all__ = [
     "SuiteFile",
     "compile",
     "gates",
+    "lint",
     "load",
 ]

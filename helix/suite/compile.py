@@ -52,8 +52,17 @@ class SeverityRule:
 
 
 @dataclass(frozen=True, slots=True)
+class Settings:
+    """What decides beside the file: component of rows without one, who may gate, severities."""
+
+    default_component: str = DEFAULT_COMPONENT
+    eligibility: Eligibility = "default"
+    severity_rule: SeverityRule = SeverityRule()
+
+
+@dataclass(frozen=True, slots=True)
 class CompiledRow:
-    """One active criterion, ready to run.
+    """One active criterion, ready to run; its class, method and severity are filled in.
 
     `check` and `params` are None for judge rows. `digest` covers the check's version as well,
     `criterion.digest` only what the row says.
@@ -82,8 +91,7 @@ class CompiledRow:
 class CompiledSuite:
     """A suite that can run: active rows in file order, and the tombstones beside them."""
 
-    name: str
-    version: int | str
+    suite: Suite
     rows: tuple[CompiledRow, ...]
     retired: tuple[Criterion, ...]
     digest: str
@@ -106,19 +114,26 @@ def compile(
     An unknown check method or class cannot pass (METHOD 20, 21). Gating follows METHOD 65.
     """
     file = suite if isinstance(suite, SuiteFile) else from_suite(suite)
-    rule = severity_rule or SeverityRule()
+    settings = Settings(default_component, eligibility, severity_rule or SeverityRule())
+    rows, findings = examine(file, registry, settings)
+    raise_errors(findings)
+    retired = tuple(r.criterion for r in file.rows if r.criterion.status == "retired")
+    parts = [[row.id, row.digest] for row in rows] + [[r.criterion_id] for r in retired]
+    whole = digest({"suite": file.name, "version": file.version, "rows": parts})
+    return CompiledSuite(file.suite, rows, retired, whole)
+
+
+def examine(
+    file: SuiteFile, registry: Registry, settings: Settings
+) -> tuple[tuple[CompiledRow, ...], list[Finding]]:
+    """Return the active rows that compile, in file order, and every problem of the file."""
     findings = [*file.problems]
     rows = []
     for row in file.rows:
         if row.criterion.status == "active":
-            compiler = RowCompiler(file, row, registry, findings)
-            rows.append(compiler.compile(default_component, eligibility, rule))
-    raise_errors(findings)
-    compiled = tuple(row for row in rows if row is not None)
-    retired = tuple(r.criterion for r in file.rows if r.criterion.status == "retired")
-    parts = [[row.id, row.digest] for row in compiled] + [[r.criterion_id] for r in retired]
-    whole = digest({"suite": file.name, "version": file.version, "rows": parts})
-    return CompiledSuite(file.name, file.version, compiled, retired, whole)
+            compiled = RowCompiler(file, row, registry, findings).compile(settings)
+            rows.append(compiled)
+    return tuple(row for row in rows if row is not None), findings
 
 
 def gates(criterion: Criterion, severity: Severity, eligibility: Eligibility) -> bool:
@@ -143,27 +158,27 @@ class RowCompiler:
         self._file, self._row, self._registry, self._findings = file, row, registry, findings
         self._criterion = row.criterion
 
-    def compile(
-        self, default_component: str, eligibility: Eligibility, rule: SeverityRule
-    ) -> CompiledRow | None:
+    def compile(self, settings: Settings) -> CompiledRow | None:
         """Return the compiled row, or None where a problem was noted."""
         before = len(self._findings)
         criterion = self._criterion
         klass = self._class()
         check, params = self._check()
         inputs = self._judge_inputs()
-        severity = self._severity(rule)
+        severity = self._severity(settings.severity_rule)
         self._discovery()
         if len(self._findings) > before or klass is None or severity is None:
             return None
+        method = CHECK_METHOD[klass]
+        filled = {"klass": klass, "check_method": method, "severity": severity}
         return CompiledRow(
-            criterion=criterion,
+            criterion=criterion.model_copy(update=filled),
             klass=klass,
-            method=CHECK_METHOD[klass],
+            method=method,
             severity=severity,
             severity_derived=criterion.severity is None,
-            component=criterion.component or default_component,
-            gating=gates(criterion, severity, eligibility),
+            component=criterion.component or settings.default_component,
+            gating=gates(criterion, severity, settings.eligibility),
             check=check,
             params=params,
             judge_inputs=inputs,
