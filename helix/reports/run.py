@@ -229,10 +229,15 @@ def _with_steps(views: list[TraceView], traces: Traces) -> tuple[TraceView, ...]
     for view in views:
         by_id.setdefault(view.id, []).append(view)
     done = dict(enumerate(views))
+    left = 2 * MAX_STEPS
     for trace in traces:
         for view in by_id.get(trace.id, ()):
-            if view.index in wanted:
-                done[view.index] = _laid_out(view, trace)
+            laid = _laid_out(view, trace) if view.index in wanted else view
+            if len(laid.steps) > left:
+                wanted.discard(view.index)
+                continue
+            left -= len(laid.steps)
+            done[view.index] = laid
     return tuple(view if view.steps else _explained(view, wanted) for view in done.values())
 
 
@@ -241,7 +246,7 @@ def _wanted(views: Sequence[TraceView]) -> set[int]:
     wanted: set[int] = set()
     left = MAX_STEPS
     for view in sorted(views, key=_by_standing):
-        steps = len(view.line.agent_steps) + 1
+        steps = 2 * len(view.line.agent_steps) + 2  # messages are not counted in the line
         if steps <= left:
             wanted.add(view.index)
             left -= steps

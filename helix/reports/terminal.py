@@ -57,15 +57,18 @@ def render_text(report: RunReport, width: int, color: bool, ascii: bool) -> str:
 
 
 def render_terminal(report: RunReport) -> bytes:
-    """Return the report for this process's standard output: its width, colour and encoding."""
-    encoding = sys.stdout.encoding or "utf-8"
+    """Return the report as UTF-8 for this process's standard output: its width and colour.
+
+    A console whose encoding cannot show a character gets the ASCII form.
+    """
     plain = bool(os.environ.get("NO_COLOR") or os.environ.get("CI")) or not sys.stdout.isatty()
     width = max(shutil.get_terminal_size((80, 24)).columns, 20)
     text = render_text(report, width, color=not plain, ascii=False)
     try:
-        return text.encode(encoding)
+        text.encode(sys.stdout.encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
-        return render_text(report, width, color=not plain, ascii=True).encode("ascii")
+        text = render_text(report, width, color=not plain, ascii=True)
+    return text.encode("utf-8")
 
 
 class _Page:
@@ -168,7 +171,7 @@ def _undecided(page: _Page, report: RunReport) -> None:
 
 
 def _by_traces(found: Found) -> dict[tuple[str, ...], list[str]]:
-    """Return the criteria by the traces they are undecided on, so that a lost trace is told once."""
+    """Return criteria by the traces they are undecided on, so that a lost trace is told once."""
     traces: dict[str, list[str]] = {}
     for trace, cell in found:
         row = one_line(f"{cell.row.row.severity} {cell.row.id}")
@@ -205,11 +208,10 @@ def _passes(page: _Page, report: RunReport) -> None:
     if not card.cells.pass_:
         page.line("No cell passes.")
     else:
-        page.line(
-            page.state("pass"),
-            f"  {counted(card.cells.pass_, 'cell')} folded here; "
-            f"{counted(held, 'criterion holds', 'criteria hold')} on every trace",
-        )
+        folded = f"  {counted(card.cells.pass_, 'cell')} folded here"
+        if held:
+            folded += f"; {counted(held, 'criterion holds', 'criteria hold')} wherever it applies"
+        page.line(page.state("pass"), folded)
     page.gap()
 
 
@@ -222,7 +224,7 @@ def _judges(page: _Page, report: RunReport) -> None:
     page.line(("Judge: ", "dim"), f"{judge}.")
     page.line(("Verifier: ", "dim"), f"{one_line(summary.verifier_line(card))}.")
     for gap in card.gate.gaps:
-        page.line(("Gap: ", "dim"), f"{one_line(gap)}.")
+        page.line(("Gap: ", "dim"), f"{one_line(gap).rstrip('.')}.")
     page.gap()
 
 

@@ -1,0 +1,235 @@
+"""The page, read back: every state, every piece of evidence, and nothing that could act."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from helix.grounding.texts import fold
+from helix.model.verdict import Ref
+from helix.reports import run
+from helix.reports.html import render_html
+from helix.reports.run import RunReport, compose
+from helix.reports.visible import visible
+from tests.reports.pages import Page
+from tests.reports.sample import HOSTILE, SUITE, line, report, scorecard, trace
+
+
+@pytest.fixture(scope="module")
+def made() -> RunReport:
+    return report()
+
+
+@pytest.fixture(scope="module")
+def html(made: RunReport) -> str:
+    return render_html(made).decode("utf-8")
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Page:
+    return Page(html)
+
+
+def test_every_cell_of_the_matrix_has_the_state_of_its_verdict_line(
+    page: Page, made: RunReport
+) -> None:
+    found = {
+        (e.attributes["data-trace"], next(a for a in reversed(e.above) if a.tag == "tr"
+         ).attributes["data-criterion"]): e.attributes["data-state"]
+        for e in page.all("td")
+        if "data-state" in e.attributes
+    }  # fmt: skip
+    assert found == {(m.trajectory_id, c): s for m in made.lines for c, s in m.dense_map.items()}
+
+
+def test_every_verdict_beside_a_trajectory_has_the_state_of_its_line(
+    page: Page, made: RunReport
+) -> None:
+    found = {}
+    for cell in page.all("details", "cell"):
+        trajectory = cell.inside("traj")
+        assert trajectory is not None
+        key = trajectory.attributes["data-trace"], cell.attributes["data-criterion"]
+        found[key] = cell.attributes["data-state"]
+    assert found == {(m.trajectory_id, c): s for m in made.lines for c, s in m.dense_map.items()}
+
+
+def test_a_cell_nobody_adjudicated_is_not_shown_as_uncertain(page: Page, made: RunReport) -> None:
+    shown = {
+        (cell.inside("traj").attributes["data-trace"], cell.attributes["data-criterion"])  # type: ignore[union-attr]
+        for cell in page.all("details", "incomplete")
+        if "cell" in cell.classes
+    }
+    assert shown == {(m.trajectory_id, c) for m in made.lines for c in m.not_adjudicated}
+    words = [e.text for e in page.all("p", "next")]
+    assert any("truncated" in w and "capture the trace again" in w for w in words)
+
+
+def test_the_gate_is_said_in_words_with_its_gaps(page: Page, made: RunReport) -> None:
+    hero = page.by_id()["summary"].text
+    assert "Gate: fail" in hero and "unvalidated for this pin" in hero
+    assert "none, so verdicts are not verified" in hero and "cost not recorded" in hero
+    for text in (*made.scorecard.gate.gaps, *made.scorecard.gate.failing):
+        assert text in hero
+
+
+def test_every_link_leads_to_a_place_in_the_page(page: Page) -> None:
+    places = page.by_id()
+    links = [e.attributes["href"] for e in page.elements if "href" in e.attributes]
+    assert links and [h for h in links if not h.startswith("#") or h[1:] not in places] == []
+
+
+def test_evidence_leads_to_the_very_text_it_cites(page: Page, made: RunReport) -> None:
+    marks: dict[str, list[str]] = {}
+    for mark in page.all("mark"):
+        for anchor in mark.attributes["data-m"].split():
+            marks.setdefault(anchor, []).append(mark.text)
+    checked = 0
+    for one in made.traces:
+        for cell in one.cells:
+            for ref in cell.refs:
+                if ref.match in ("exact", "contains", "weak"):
+                    anchor = one.places[ref].anchor
+                    assert fold("".join(marks[anchor])) == fold(visible(ref.value or ""))
+                    checked += 1
+    assert checked > 50
+
+
+def test_a_dead_quote_is_struck_through_with_its_reason_and_where_it_stands(page: Page) -> None:
+    dead = page.all("li", "dead")
+    assert dead and all("not found: " in e.text for e in dead)
+    struck = [e.text for e in page.all("s")]
+    assert len(struck) == len(dead)
+    away = [e for e in dead if "Show it in step 9" in e.text]
+    assert away and "it stands in m5 text" in away[0].text
+
+
+def test_a_scan_says_how_much_it_looked_at(page: Page) -> None:
+    assert any("4 values of obs:*.name scanned for calendar: 0 found" in e.text
+               for e in page.all("li", "held"))  # fmt: skip
+
+
+def test_the_policy_allows_only_the_pages_own_style_and_script(page: Page) -> None:
+    (policy,) = (
+        e.attributes["content"]
+        for e in page.all("meta")
+        if e.attributes.get("http-equiv") == "Content-Security-Policy"
+    )
+    (style,), (script,) = page.all("style"), page.all("script")
+    for kind, element in (("style", style), ("script", script)):
+        digest = base64.b64encode(hashlib.sha256(element.text.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}';" in policy
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy and "http" not in policy
+    assert "base-uri 'none'" in policy and "form-action 'none'" in policy
+
+
+def test_nothing_in_the_page_asks_for_anything_or_runs_from_an_attribute(page: Page) -> None:
+    names = {name for e in page.elements for name in e.attributes}
+    assert not {n for n in names if n.startswith("on")} and not names & {"style", "src", "srcset"}
+    assert not {e.tag for e in page.elements} & {"img", "iframe", "link", "object", "base", "embed"}
+
+
+def test_text_of_traces_stays_text(page: Page, html: str) -> None:
+    steps = " ".join(e.text for e in page.all("li", "step"))
+    for hostile in HOSTILE:
+        assert visible(hostile) in steps
+    assert re.findall(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", html) == []
+
+
+def test_payloads_that_attack_judges_are_shown_as_they_are(shared) -> None:  # type: ignore[no-untyped-def]
+    rows = (shared / "payloads.jsonl").read_text(encoding="utf-8").splitlines()
+    texts = [msgspec.json.decode(row)["text"] for row in rows]
+    told = trace(3)
+    for at, text in enumerate(texts):
+        told.transcript[4].text = text
+        shown = Page(render_html(compose(scorecard((line(3),)), [line(3)], [told])).decode())
+        (said,) = (e for e in shown.all("li", "step") if e.attributes.get("data-n") == "9")
+        assert visible(text) in said.text, at
+
+
+def test_without_scripts_everything_is_there_to_be_opened(page: Page, made: RunReport) -> None:
+    details = page.all("details", "traj")
+    assert len(details) == len(made.traces)
+    hidden = [e for e in page.elements if "hidden" in e.attributes]
+    assert hidden == []
+    folds = [e for e in page.elements if "fold" in e.classes]
+    assert folds and all(e.tag == "details" for e in folds)
+
+
+def test_steps_stand_in_the_order_they_happened(page: Page) -> None:
+    titles = [e.text for e in page.all("span", "title")
+              if e.inside("traj").attributes["data-trace"] == "outreach-000"]  # type: ignore[union-attr]  # fmt: skip
+    assert titles == [
+        "what was asked", "user", "assistant", "find_opening", "assistant", "user",
+        "send_message", "send_message", "read_attachment", "assistant", "user", "how it ended",
+        "what was recorded beside",
+    ]  # fmt: skip
+
+
+def test_a_string_that_looks_like_a_number_is_told_from_one(page: Page) -> None:
+    values = {e.text: e.classes for e in page.all("span", "v")}
+    assert "quoted" in values["42"] and "literal" in values["70"]
+
+
+def test_beyond_the_pages_size_the_worst_are_shown_and_the_rest_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run, "MAX_STEPS", 12)
+    small = report(8)
+    assert [t.id for t in small.traces if t.steps] == ["outreach-000", "outreach-006"]
+    page = Page(render_html(small).decode())
+    told = page.by_id()["trajectories"].text
+    assert "2 of 8 trajectories shown with steps; the rest in verdicts.jsonl." in told
+    assert told.count("Steps are not shown here: left out for the page's size") == 6
+
+
+def test_only_the_traces_that_are_shown_are_asked_for() -> None:
+    asked: list[frozenset[str]] = []
+    lines = [line(n) for n in range(3)]
+    card = scorecard(tuple(lines))
+
+    def read(ids: frozenset[str]) -> list:  # type: ignore[type-arg]
+        asked.append(ids)
+        return [trace(2), trace(0), trace(1), trace(9)]
+
+    made = compose(card, lines, read, suite=SUITE)
+    assert asked == [frozenset({"outreach-000", "outreach-001", "outreach-002"})]
+    assert [t.id for t in made.traces] == ["outreach-000", "outreach-001", "outreach-002"]
+    assert all(t.steps for t in made.traces)
+
+
+def test_a_trace_that_changed_since_is_not_shown_as_what_was_judged() -> None:
+    changed = trace(0)
+    changed.source = replace(changed.source, digest="f" * 64)
+    (one,) = compose(scorecard((line(0),)), [line(0)], [changed]).traces
+    assert not one.steps and one.hidden == "the trace has changed since it was evaluated"
+
+
+@pytest.mark.parametrize(
+    ("ref", "step"),
+    [
+        (Ref(obs="call_1", path="output.openings[-1].rate.max", value="75"), "step 3"),
+        (Ref(obs="outreach-000", path="observations[1].output.success", value="false"), "step 6"),
+        (Ref(obs="outreach-000", path="transcript[-2].text", value="Mara Linden"), "step 9"),
+        (Ref(obs="outreach-000", path="output.state", value=None), "how it ended"),
+        (Ref(obs="call_2", path="output", value='{"success": false'), "step 6"),
+        (Ref(obs="call_2", path="error", value="mailbox is full"), "step 6"),
+        (Ref(obs="outreach-000", path="metadata.attempt", value="1"), "what was recorded beside"),
+        (Ref(obs="call_1", path="no such field", value="x"), "step 3"),
+        (Ref(obs="nobody", path="text", value="x"), None),
+        (Ref(obs="outreach-000", path="raw.x", value="x"), None),
+    ],
+)
+def test_a_ref_leads_to_its_step(ref: Ref, step: str | None) -> None:
+    one = line(0)
+    verdict = msgspec.structs.replace(one.verdicts[0], refs=(ref,))
+    one = msgspec.structs.replace(one, verdicts=(verdict, *one.verdicts[1:]))
+    (shown,) = compose(scorecard((one,)), [one], [trace(0)]).traces
+    place = shown.places.get(ref)
+    assert (place.step if place else None) == step
