@@ -180,7 +180,7 @@ def test_a_string_that_looks_like_a_number_is_told_from_one(page: Page) -> None:
 def test_beyond_the_pages_size_the_worst_are_shown_and_the_rest_is_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(run, "MAX_STEPS", 12)
+    monkeypatch.setattr(run, "MAX_STEPS", 14)
     small = report(8)
     assert [t.id for t in small.traces if t.steps] == ["outreach-000", "outreach-006"]
     page = Page(render_html(small).decode())
