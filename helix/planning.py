@@ -129,13 +129,11 @@ def _check_subject(config: Config) -> None:
 
 
 def _compiled(config: Config, registry: Registry, suite: Suite | None) -> CompiledSuite:
-    if suite is None:
-        if not config.criteria.file:
-            raise ConfigError("criteria.file must name a suite: add criteria.file=SUITE.yaml")
-        suite = load(config.criteria.file)
+    if suite is None and not config.criteria.file:
+        raise ConfigError("criteria.file must name a suite: add criteria.file=SUITE.yaml")
     component = config.subject.component or config.subject.name
     return compile(
-        suite,
+        suite if suite is not None else load(str(config.criteria.file)),
         registry,
         default_component=component,
         eligibility=config.gate.eligibility,
@@ -145,9 +143,9 @@ def _compiled(config: Config, registry: Registry, suite: Suite | None) -> Compil
 def _selected(
     suite: CompiledSuite, config: Config, failing: Sequence[tuple[str, str]] | None
 ) -> tuple[CompiledRow, ...]:
-    rows = tuple(row for row in suite.rows if row.criterion.status == "active")
+    rows = suite.rows
     chosen = config.select
-    known = {row.criterion.criterion_id for row in rows}
+    known = {row.id for row in rows}
     for name in chosen.criteria:
         if name not in known:
             raise SelectionError(
@@ -161,19 +159,19 @@ def _selected(
                 f"select.tags: no row has the tag '{tag}'{did_you_mean(tag, tags)} (tags: {listed})"
             )
     if chosen.criteria:
-        rows = tuple(r for r in rows if r.criterion.criterion_id in chosen.criteria)
+        rows = tuple(r for r in rows if r.id in chosen.criteria)
     if chosen.tags:
         rows = tuple(r for r in rows if set(r.criterion.tags) & set(chosen.tags))
     if failing is not None:
         wanted = {criterion for _, criterion in failing}
-        rows = tuple(r for r in rows if r.criterion.criterion_id in wanted)
+        rows = tuple(r for r in rows if r.id in wanted)
     if not rows and (chosen.criteria or chosen.tags or failing is not None):
         raise SelectionError("select: no active row is left; widen the selection")
     return rows
 
 
 def _known(config: Config, suite: CompiledSuite, today: datetime.date) -> Known:
-    ids = {row.criterion.criterion_id for row in suite.rows}
+    ids = {row.id for row in suite.rows}
     for waiver in config.gate.waivers:
         if waiver.criterion not in ids:
             hint = did_you_mean(waiver.criterion, ids)
@@ -202,7 +200,7 @@ def _plan(
         "subject": subject,
         "suite": {"name": suite.suite.suite, "version": suite.suite.version},
         "suiteDigest": suite.digest,
-        "criteria": [row.criterion.criterion_id for row in rows],
+        "criteria": [row.id for row in rows],
         "checks": [{"name": name, "version": version} for name, version in checks],
         "judge": {
             "pin": _pin_dict(pin),
@@ -253,8 +251,7 @@ def _fold_plan(
     known: Known,
     today: datetime.date,
 ) -> FoldPlan:
-    chosen = {row.criterion.criterion_id for row in rows}
-    active = [row for row in suite.rows if row.criterion.status == "active"]
+    chosen = {row.id for row in rows}
     waivers = tuple(
         {**waiver.model_dump(mode="json", exclude_none=True), "expired": waiver.expires < today}
         for waiver in config.gate.waivers
@@ -271,9 +268,7 @@ def _fold_plan(
         known=known,
         policy_name=config.gate.policy,
         eligibility=config.gate.eligibility,
-        skipped_criteria=tuple(
-            row.criterion.criterion_id for row in active if row.criterion.criterion_id not in chosen
-        ),
+        skipped_criteria=tuple(row.id for row in suite.rows if row.id not in chosen),
         waivers=waivers,
         baseline=None if known.baseline is None else digest(sorted(known.baseline)),
     )
@@ -282,10 +277,10 @@ def _fold_plan(
 def _gate_row(row: CompiledRow) -> GateRow:
     discovery = row.criterion.discovery
     return GateRow(
-        criterion_id=row.criterion.criterion_id,
+        criterion_id=row.id,
         component=row.component,
         severity=row.severity,
-        klass=row.criterion.klass or "code",
+        klass=row.klass,
         gating=row.gating,
         may_not_apply=row.criterion.may_not_apply,
         grounding=discovery.grounding if discovery else None,

@@ -15,16 +15,17 @@ from helix.engine.limits import Limits
 from helix.engine.spool import Spool
 from helix.errors import TraceError
 from helix.ingest import Input
-from helix.judging import Adjudicated, PacketSettings, Settings, adjudicate
+from helix.judging import Adjudicated, Answer, PacketSettings, Settings, adjudicate, read
 from helix.judging import Job as TraceJob
 from helix.model.criterion import Criterion
 from helix.model.lines import encode_line
 from helix.model.manifest import ManifestEntry, Survey
+from helix.model.request import Reply, Request
 from helix.model.scorecard import UsageTotals
 from helix.model.trace import Trace
 from helix.model.verdict import MatrixVerdictFile
 from helix.planning import Prepared
-from helix.registry import CheckContext, Decision, JudgeSettings
+from helix.registry import Backend, CheckContext, Decision, JudgeSettings
 from helix.runmeta import RunLog
 from helix.survey import routed
 
@@ -44,6 +45,15 @@ class Work:
     folder: Path
     pending: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
+    _backend: Backend | None = None
+
+    def open_judge(self) -> None:
+        """Open the judge where a row needs one, so that a wrong setting stops the run early."""
+        judge = self.prepared.judge
+        if judge.asks and any(row.method != "deterministic" for row in self.prepared.rows):
+            config = self.prepared.config
+            settings = JudgeSettings(config.judge, config.paths.state, str(self.folder))
+            self._backend = judge.open(settings)
 
     def carry_out(self, on_event: OnEvent | None, log: RunLog) -> UsageTotals:
         """Adjudicate every chosen trace and write the line artifacts; return what it used."""
@@ -67,30 +77,32 @@ class Work:
                 failures.append(at, *(encode_line(x) for x in _failures(line)))
                 candidates.append(at, *(encode_line(x) for x in _candidates(line)))
 
-            run_jobs(
-                self.jobs(),
-                askers,
-                concurrency=config.limits.concurrency,
-                unit_s=config.limits.unit_s,
-                on_done=done,
-                on_event=on_event,
-                executor=self.prepared.registry.get("executors", config.executor.name).run,
-            )
-            for spool in (lines, notes, failures, candidates):
-                spool.finish()
+            executor = self.prepared.registry.get("executors", config.executor.name)
+            try:
+                run_jobs(
+                    self.jobs(),
+                    askers,
+                    concurrency=config.limits.concurrency,
+                    unit_s=config.limits.unit_s,
+                    on_done=done,
+                    on_event=on_event,
+                    executor=executor.run,
+                )
+            finally:
+                for spool in (lines, notes, failures, candidates):
+                    spool.finish()
         return limits.meter.totals()
 
     def _askers(self, limits: Limits, stack: contextlib.ExitStack) -> dict[str, Asker]:
-        judge = self.prepared.judge
-        if not judge.asks or not any(row.method != "deterministic" for row in self.prepared.rows):
+        if self._backend is None:
             return {}
-        config = self.prepared.config
+        judge, config = self.prepared.judge, self.prepared.config
         store = None
         if judge.cacheable:
             cache = self.prepared.registry.get("caches", "disk")
             store = stack.enter_context(cache.open(config.paths.state))
-        settings = JudgeSettings(config.judge, config.paths.state, str(self.folder))
-        return {"judge": Asker(judge, judge.open(settings), limits, store=store)}
+        usable = _usable if config.cache.refresh == "unusable" else None
+        return {"judge": Asker(judge, self._backend, limits, store=store, usable=usable)}
 
     def jobs(self) -> Iterator[Job[Adjudicated]]:
         """Yield one job per chosen trace and replicate, checks already run."""
@@ -133,7 +145,7 @@ class Work:
             if decision is None and row.check is not None:
                 decision = decide(row, trace, self._context)
             if decision is not None:
-                found[row.criterion.criterion_id] = decision
+                found[row.id] = decision
         return found
 
     @property
@@ -170,6 +182,10 @@ class Work:
         self.broken.append(outcome.job.key)
         error = outcome.error
         log.event("internal-error", trace=outcome.job.key, error=f"{type(error).__name__}: {error}")
+
+
+def _usable(request: Request, reply: Reply) -> bool:
+    return isinstance(read(reply, request.nonce, request.unit.criteria), Answer)
 
 
 def _off_route(criterion: Criterion, trace: Trace) -> Decision | None:

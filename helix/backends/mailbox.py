@@ -38,11 +38,16 @@ class RecordingHeader(Shape, frozen=True, kw_only=True):
 
 
 class Recording(Shape, frozen=True, kw_only=True):
-    """One reply, the unit it answers, and the model that gave it; `key` is the unit's digest."""
+    """One reply, the unit it answers, and the model that gave it; `key` is the unit's digest.
+
+    `nonce` is the one of the prompt that was answered. A better prompt has another; the replay
+    puts that one in its place, so that the reply still counts as the judge's own.
+    """
 
     schema_version: str = msgspec.field(default_factory=lambda: RECORDING_SCHEMA_VERSION)
     key: str
     unit: Unit
+    nonce: str
     model: str | None
     text: str
     finish_reason: str | None = None
@@ -96,7 +101,7 @@ class Recordings:
             return None
         found = self._read(place)
         return Reply(
-            text=found.text,
+            text=found.text.replace(found.nonce, request.nonce),
             finish_reason=found.finish_reason,
             returned_model=found.model,
             reasoning=found.reasoning,
@@ -107,10 +112,10 @@ class Recordings:
         )
 
     def missing(self, request: Request) -> NoReturn:
-        """Say which recording is missing, and where it was looked for."""
+        """Say which recording is missing; the folder is in the plan, the text stays comparable."""
         unit = request.unit
         raise Unavailable(
-            f"no recorded reply {request.recording_key} in {self.folder} ({unit.role} of trace "
+            f"no recorded reply {request.recording_key} ({unit.role} of trace "
             f"'{unit.trace_id}', replicate {unit.replicate}, attempt {unit.attempt})"
         )
 
@@ -169,6 +174,7 @@ def recording(
     return Recording(
         key=request.recording_key,
         unit=request.unit,
+        nonce=request.nonce,
         model=reply.returned_model or request.pin.model,
         text=reply.text,
         finish_reason=reply.finish_reason,

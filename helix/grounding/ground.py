@@ -51,15 +51,14 @@ def resolved(verdict: Verdict, ground: Ground) -> Verdict:
 
 def complaints(verdict: Verdict, terms: Sequence[str]) -> list[str]:
     """Return what a re-prompt should name: missing refs, dead refs, terms left unbound silently."""
+    if verdict.result == "uncertain":
+        blocked = verdict.blocked_by is not None
+        return [] if blocked else ["an uncertain verdict needs blockedBy {kind, text}"]
     found: list[str] = []
     bound = {b.term for b in verdict.bindings}
     missing = [t for t in terms if t not in bound]
     if missing:
         found.append(f"bindings lack the terms: {', '.join(missing)}")
-    if verdict.result == "uncertain":
-        if verdict.blocked_by is None:
-            found.append("an uncertain verdict needs blockedBy {kind, text}")
-        return found
     if verdict.blocked_by is not None:
         found.append("blockedBy belongs to an uncertain verdict only")
     if not verdict.refs:

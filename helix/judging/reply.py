@@ -178,9 +178,8 @@ def read(reply: Reply, nonce: str, rows: Sequence[str]) -> Answer | Unusable:
     if reply.finish_reason in ("content_filter", "refusal"):
         return Unusable("refusal", f"the judge refused (finish reason {reply.finish_reason})")
     if not _trim(reply.text):
-        return Unusable(
-            "malformed", "the content is empty; if reasoning used it up, raise judge.max_tokens"
-        )
+        text = "the content is empty; if reasoning used it up, raise judge.max_tokens"
+        return Unusable("malformed", text)
     if reply.finish_reason == "length":
         return Unusable("malformed", "cut off at the output limit; raise judge.max_tokens")
     if len(reply.text) > MAX_REPLY_CHARACTERS:
