@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from helix.model.scorecard import CriterionRow, JudgeRecord, Ratio, Scorecard
+from helix.model.verdict import Scan
+from helix.reports.visible import one_line
 from helix.reports.words import NOT_RECORDED, counted, money
 
 
@@ -102,6 +104,15 @@ def prevalence(row: CriterionRow) -> str:
     if not row.prevalence.n:
         return "never decided"
     return f"fails {row.prevalence.k:,} of {row.prevalence.n:,} decided"
+
+
+def scanned(scan: Scan) -> str:
+    """Return what a scan looked at and found, in words."""
+    channel = one_line(scan.channel)
+    if not scan.items:
+        return f"nothing stands in {channel}"
+    wanted = f" for {one_line(scan.pattern)}" if scan.pattern else ""
+    return f"{counted(scan.items, 'value')} in {channel} scanned{wanted}: {scan.matches:,} found"
 
 
 def tallied(counts: Mapping[str, int]) -> str:

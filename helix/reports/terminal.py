@@ -151,7 +151,8 @@ def _cited(ref: Ref) -> Iterable[Styled]:
     if ref.value is not None:
         yield f"“{one_line(ref.value, QUOTE)}”"
     elif ref.scan is not None:
-        yield f"{counted(ref.scan.items, 'value')} scanned, {ref.scan.matches:,} matching"
+        yield summary.scanned(ref.scan)
+        return
     yield (f" in {where}", "dim")
     if ref.match == "dead":
         yield (" (not found there)", "dim")

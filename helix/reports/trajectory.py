@@ -19,8 +19,8 @@ StepKind = Literal["asked", "message", "call", "span", "ended", "record"]
 Address = tuple[str | int, ...]
 MAX_LINES = 300
 MAX_DEPTH = 12
-LONG_LINES = 14
-LONG_CHARACTERS = 900
+LONG_LINES = 24
+LONG_CHARACTERS = 1200
 _SCALAR_LIKE = re.compile(r"true|false|null|-?\d+(\.\d+)?([eE][+-]?\d+)?|")
 
 
@@ -52,7 +52,10 @@ class LineView:
 
 @dataclass(frozen=True, slots=True)
 class BlockView:
-    """One field of a step: its lines, how many values were left out, whether it is cited."""
+    """One field of a step: its lines, how many values were left out, whether it is cited.
+
+    A `long` block is folded until somebody opens it, or evidence does.
+    """
 
     anchor: str
     title: str
@@ -60,11 +63,7 @@ class BlockView:
     characters: int
     left_out: int
     cited: bool
-
-    @property
-    def long(self) -> bool:
-        """Whether the block is folded until somebody opens it."""
-        return self.characters > LONG_CHARACTERS or len(self.lines) > LONG_LINES
+    long: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +321,15 @@ def _block(block: _Block) -> BlockView:
         LineView(leaf.depth, leaf.key, () if leaf.level else cut(leaf.text, leaf.marks), leaf.style)
         for leaf in kept
     )
-    characters = sum(len(leaf.text) for leaf in kept if not leaf.level)
-    left_out = len(block.leaves) - len(kept)
-    return BlockView(block.anchor, block.title, lines, characters, left_out, block.cited)
+    texts = [leaf.text for leaf in kept if not leaf.level]
+    characters = sum(map(len, texts))
+    height = len(lines) + sum(text.count("\n") for text in texts)
+    return BlockView(
+        block.anchor,
+        block.title,
+        lines,
+        characters,
+        left_out=len(block.leaves) - len(kept),
+        cited=block.cited,
+        long=characters > LONG_CHARACTERS or height > LONG_LINES,
+    )

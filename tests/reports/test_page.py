@@ -110,7 +110,7 @@ def test_a_dead_quote_is_struck_through_with_its_reason_and_where_it_stands(page
 
 
 def test_a_scan_says_how_much_it_looked_at(page: Page) -> None:
-    assert any("4 values of obs:*.name scanned for calendar: 0 found" in e.text
+    assert any("4 values in obs:*.name scanned for calendar: 0 found" in e.text
                for e in page.all("li", "held"))  # fmt: skip
 
 
