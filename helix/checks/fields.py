@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pydantic import StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic import model_validator
 
 from helix.checks.conditions import equal
 from helix.checks.evidence import absence, address, as_text, cite, nonfinite, scanned, shown, spot
 from helix.checks.outcome import OnMissing, Reading, all_of, any_of, missing, no_call
-from helix.checks.parameters import Name, Params, PathParam, PatternParam, SchemaParam
+from helix.checks.parameters import Name, Params, PathParam, PatternParam, Scalar, SchemaParam
 from helix.fieldpath import FieldPath, parse_relative, render_steps, resolve
 from helix.model.select import Place, matching, select
 from helix.model.trace import Observation, Trace
@@ -36,7 +36,7 @@ class EqualityParams(Params):
     """Parameters of string-equality; `expected` may be a text, a number, true, false or null."""
 
     field: PathParam
-    expected: StrictStr | StrictBool | StrictInt | StrictFloat | None
+    expected: Scalar
     case_insensitive: bool = False
     on_missing: OnMissing = "uncertain"
 

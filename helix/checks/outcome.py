@@ -100,7 +100,7 @@ def _fold(readings: Sequence[Reading], order: tuple[CellState, ...]) -> Decision
     for state in order:
         found = [r for r in readings if r.state == state]
         if found:
-            refs = tuple(ref for reading in found for ref in reading.refs)[:MOST_REFS]
+            refs = tuple(ref for reading in found[:MOST_REFS] for ref in reading.refs)
             text = told([reading.text for reading in found], len(readings))
             return Decision(state, text, refs, found[0].cause)
     raise ValueError("there must be at least one reading")

@@ -6,6 +6,7 @@ file, line and row to it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -125,6 +126,14 @@ def _parsed(value: Any, parser: Any, wanted: str) -> FieldPath:
     return parsed
 
 
+def _scalar(value: Any) -> Any:
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise ValueError(f"must be a text, a number, true, false or null (got {_kind(value)})")
+
+
 def _listed(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else (value,)
 
@@ -135,6 +144,7 @@ def _kind(value: Any) -> str:
 
 _TEXT = WithJsonSchema({"type": "string"})
 
+Scalar = Annotated[str | bool | int | float | None, PlainValidator(_scalar)]
 PathParam = Annotated[FieldPath, PlainValidator(_path), PlainSerializer(str), _TEXT]
 RelativePath = Annotated[FieldPath, PlainValidator(_relative), PlainSerializer(str), _TEXT]
 Paths = Annotated[tuple[PathParam, ...], BeforeValidator(_listed), Field(min_length=1)]

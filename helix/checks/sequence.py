@@ -36,6 +36,7 @@ class Line:
         self._sure = [e for e in events if e.hit and not e.unsure]
         self._seqs = [e.seq for e in self._sure]
         self._earlier = _other_turns(self._sure)
+        self._later = _next_turns(self._sure)
         self._maybe = [e for e in events if e.hit is None and not e.unsure]
         self._maybe_seqs = [e.seq for e in self._maybe]
         self._unsure = [e for e in events if e.unsure]
@@ -62,9 +63,12 @@ class Line:
         """Return the first event that certainly comes after another."""
         if after.unsure:
             return None
-        for event in self._sure[bisect_right(self._seqs, after.seq) :]:
+        at = bisect_right(self._seqs, after.seq)
+        while at < len(self._sure):
+            event = self._sure[at]
             if before(after, event):
                 return event
+            at = self._later[at] if event.turn is not None else at + 1
         return None
 
     def possible(self, then: Event | None, after: Event | None = None) -> Iterator[Event]:
@@ -97,3 +101,9 @@ def _other_turns(events: Sequence[Event]) -> list[int]:
         same = at > 0 and event.turn is not None and events[at - 1].turn == event.turn
         found.append(found[at - 1] if same else at - 1)
     return found
+
+
+def _next_turns(events: Sequence[Event]) -> list[int]:
+    """Return for each event the place of the nearest later one that is of another turn."""
+    last = len(events) - 1
+    return [last - at for at in _other_turns(events[::-1])][::-1]

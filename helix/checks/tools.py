@@ -57,7 +57,8 @@ class Marked(Params):
         if self.fail_field is None and asked:
             raise ValueError(f"{asked.pop()} needs fail_field")
         if self.fail_field is not None and len(asked) != 1:
-            raise ValueError("fail_field needs exactly one of fail_equals and fail_matches")
+            got = "both" if asked else "neither"
+            raise ValueError(f"needs exactly one of fail_equals and fail_matches (got {got})")
         return self
 
 

@@ -5,7 +5,7 @@ Everything that can be wrong with a suite is found here, before anything runs, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,13 +19,15 @@ from helix.model.criterion import (
     GATING_SEVERITIES,
     CheckClass,
     CheckMethod,
+    CodeEval,
     Criterion,
     Severity,
     Suite,
 )
 from helix.registry import Check, Registry
-from helix.suite.load import Row, SuiteFile, from_suite
+from helix.suite.load import Row, SuiteFile, from_suite, row_id
 from helix.suite.problems import Finding, from_validation, raise_errors
+from helix.suite.source import Source
 
 Eligibility = Literal["default", "observed"]
 DEFAULT_COMPONENT = "subject"
@@ -133,6 +135,8 @@ def examine(
         if row.criterion.status == "active":
             compiled = RowCompiler(file, row, registry, findings).compile(settings)
             rows.append(compiled)
+    for at, raw in file.broken:
+        findings += _broken_row(file.source, registry, at, raw)
     return tuple(row for row in rows if row is not None), findings
 
 
@@ -220,27 +224,16 @@ class RowCompiler:
         spec = self._criterion.code_eval
         if spec is None:
             return None, None
-        try:
-            check: Check = self._registry.get("checks", spec.primitive)
-        except HelixError as error:
-            self._note("code_eval.primitive", str(error))
-            return None, None
-        try:
-            return check, check.params.model_validate(spec.parameters)
-        except ValidationError as error:
-            above = ("criteria", self._row.at, "code_eval")
-            source, name = self._file.source, self._criterion.criterion_id
-            self._findings += from_validation(error, check.params, source, above, name)
-            return check, None
+        place = (self._row.at, self._criterion.criterion_id)
+        check, params, found = _parameters(self._file.source, self._registry, spec, *place)
+        self._findings += found
+        return check, params
 
     def _judge_inputs(self) -> tuple[FieldPath, ...]:
-        paths = []
-        for at, text in enumerate(self._criterion.judge_inputs):
-            try:
-                paths.append(parse(text))
-            except PathError as error:
-                self._note(f"judge_inputs[{at}]", str(error), ("judge_inputs", at))
-        return tuple(paths)
+        place = (self._row.at, self._criterion.criterion_id)
+        paths, found = _paths(self._file.source, self._criterion.judge_inputs, *place)
+        self._findings += found
+        return paths
 
     def _severity(self, rule: SeverityRule) -> Severity | None:
         criterion = self._criterion
@@ -274,3 +267,49 @@ class RowCompiler:
         line = source.line("criteria", self._row.at, *(steps or key.split(".")))
         name = self._criterion.criterion_id
         self._findings.append(Finding("error", name, line, key, text, source.file))
+
+
+def _parameters(
+    source: Source, registry: Registry, spec: CodeEval, at: int, row: str
+) -> tuple[Check | None, BaseModel | None, list[Finding]]:
+    """Return the check that a row names and its parsed parameters, or what is wrong with them."""
+    above = ("criteria", at, "code_eval")
+    try:
+        check: Check = registry.get("checks", spec.primitive)
+    except HelixError as error:
+        line = source.line(*above, "primitive")
+        text = str(error)
+        return None, None, [Finding("error", row, line, "code_eval.primitive", text, source.file)]
+    try:
+        return check, check.params.model_validate(spec.parameters), []
+    except ValidationError as error:
+        return check, None, [*from_validation(error, check.params, source, above, row)]
+
+
+def _paths(
+    source: Source, texts: Sequence[str], at: int, row: str
+) -> tuple[tuple[FieldPath, ...], list[Finding]]:
+    """Return the parsed judge_inputs, or what is wrong with them."""
+    paths: list[FieldPath] = []
+    found: list[Finding] = []
+    for index, text in enumerate(texts):
+        try:
+            paths.append(parse(text))
+        except PathError as error:
+            line = source.line("criteria", at, "judge_inputs", index)
+            key = f"judge_inputs[{index}]"
+            found.append(Finding("error", row, line, key, str(error), source.file))
+    return tuple(paths), found
+
+
+def _broken_row(source: Source, registry: Registry, at: int, raw: Any) -> Iterator[Finding]:
+    """Yield what else is wrong with a row whose shape is: its primitive, parameters and paths."""
+    if not isinstance(raw, dict):
+        return
+    row = row_id(raw, at)
+    spec = raw.get("code_eval", raw.get("codeEval"))
+    if isinstance(spec, dict) and isinstance(spec.get("primitive"), str):
+        yield from _parameters(source, registry, CodeEval.model_validate(spec), at, row)[2]
+    inputs = raw.get("judge_inputs", raw.get("judgeInputs"))
+    if isinstance(inputs, list):
+        yield from _paths(source, [text for text in inputs if isinstance(text, str)], at, row)[1]

@@ -30,7 +30,8 @@ class Row:
 class SuiteFile:
     """A criteria file that was read: its well-formed rows, and what is wrong with the others.
 
-    Problems are kept, not raised, so that `compile` can tell them together with its own.
+    Problems are kept, not raised, so that `compile` can tell them together with its own; `broken`
+    are the rows that have some, by their places.
     """
 
     source: Source
@@ -38,6 +39,7 @@ class SuiteFile:
     version: int | str
     rows: tuple[Row, ...]
     problems: tuple[Finding, ...]
+    broken: tuple[tuple[int, Any], ...] = ()
 
     @property
     def suite(self) -> Suite:
@@ -70,13 +72,16 @@ def from_source(source: Source) -> SuiteFile:
         for line, key in source.doubled
     ]
     rows: list[Row] = []
+    broken: list[tuple[int, Any]] = []
     for at, raw in enumerate(value["criteria"]):
         row = _row(source, at, raw, problems)
-        if row is not None:
+        if row is None:
+            broken.append((at, raw))
+        else:
             rows.append(row)
     head = _head(source, value, problems)
     problems += _duplicates(source, value["criteria"])
-    return SuiteFile(source, head.suite, head.version, tuple(rows), tuple(problems))
+    return SuiteFile(source, head.suite, head.version, tuple(rows), tuple(problems), tuple(broken))
 
 
 def from_suite(suite: Suite) -> SuiteFile:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel, to_snake
@@ -57,41 +58,16 @@ def from_validation(
     error: ValidationError, model: type[BaseModel], source: Source, above: Sequence[str | int],
     row: str | None,
 ) -> Iterator[Finding]:  # fmt: skip
-    """Translate what pydantic says into findings at the lines of the file."""
+    """Translate what pydantic says into findings at the lines of the file.
+
+    `above` are the steps from the file's root to what was validated; keys are told from the row.
+    """
+    inside = 2 if above[:1] == ("criteria",) else 0
     for fault in error.errors(include_url=False):
         steps = (*above, *(step for step in fault["loc"] if _in_file(step)))
-        key = source.spelled(*steps[2:] if above[:1] == ["criteria"] else steps)
+        key = source.spelled(steps, inside)
         text = _text(fault, model)
         yield Finding("error", row, source.line(*steps), key or None, text, source.file)
-
-
-def _in_file(step: Any) -> bool:
-    return isinstance(step, int) or not step.startswith(("function-", "union", "tuple[", "json-"))
-
-
-def _text(fault: Any, model: type[BaseModel]) -> str:
-    kind, context = fault["type"], fault.get("ctx", {})
-    if kind == "missing":
-        return "is missing"
-    if kind == "extra_forbidden":
-        return _unknown_key(str(fault["loc"][-1]), fault["loc"][:-1], model)
-    if kind == "literal_error":
-        got = fault["input"]
-        hint = did_you_mean(str(got), context["expected"].replace("'", "").split(" or "))
-        return f"must be {context['expected']} (got {_shown(got)}){hint}"
-    if kind == "value_error":
-        return str(context["error"])
-    if kind in _TYPES:
-        return f"must be {_TYPES[kind]} (got {_shown(fault['input'])})"
-    message = fault["msg"]
-    return f"{message[:1].lower()}{message[1:]} (got {_shown(fault['input'])})"
-
-
-def _unknown_key(key: str, above: Sequence[Any], model: type[BaseModel]) -> str:
-    known = known_keys(model) if not above else []
-    hint = did_you_mean(to_snake(key), known)
-    listed = f" (known: {', '.join(known)})" if known else ""
-    return f"unknown key '{key}'{hint}{listed}"
 
 
 def known_keys(model: type[BaseModel]) -> list[str]:
@@ -100,6 +76,53 @@ def known_keys(model: type[BaseModel]) -> list[str]:
         f.alias if f.alias is not None and f.alias != to_camel(name) else name
         for name, f in model.model_fields.items()
     ]
+
+
+def _in_file(step: str | int) -> bool:
+    return isinstance(step, int) or step.isidentifier()
+
+
+def _text(fault: Any, model: type[BaseModel]) -> str:
+    kind, context, got = fault["type"], fault.get("ctx", {}), _shown(fault["input"])
+    if kind == "missing":
+        return "is missing"
+    if kind == "extra_forbidden":
+        return _unknown_key(str(fault["loc"][-1]), _model_at(model, fault["loc"][:-1]))
+    if kind == "literal_error":
+        choices = re.findall(r"'([^']*)'", context["expected"])
+        hint = did_you_mean(str(fault["input"]), choices)
+        return f"must be {context['expected']} (got {got}){hint}"
+    if kind == "value_error":
+        return str(context["error"])
+    if kind in _TYPES:
+        return f"must be {_TYPES[kind]} (got {got})"
+    message = fault["msg"]
+    return f"{message[:1].lower()}{message[1:]} (got {got})"
+
+
+def _unknown_key(key: str, model: type[BaseModel] | None) -> str:
+    known = known_keys(model) if model is not None else []
+    if to_snake(key) in known:
+        return f"stands twice: as {to_snake(key)} and as {to_camel(to_snake(key))}; write one"
+    listed = f" (known: {', '.join(known)})" if known else ""
+    return f"unknown key '{key}'{did_you_mean(to_snake(key), known)}{listed}"
+
+
+def _model_at(model: type[BaseModel], steps: Sequence[str | int]) -> type[BaseModel] | None:
+    """Return the model that the keys at these steps belong to, if one does."""
+    found: type[BaseModel] | None = model
+    for step in steps:
+        if isinstance(step, int) or found is None:
+            continue
+        fields = {k: f for n, f in found.model_fields.items() for k in (n, f.alias)}
+        found = _model_in(fields[step].annotation) if step in fields else None
+    return found
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((m for a in get_args(annotation) if (m := _model_in(a)) is not None), None)
 
 
 def _shown(value: Any) -> str:

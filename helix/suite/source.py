@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,8 +51,11 @@ class Source:
     doubled: tuple[tuple[int, str], ...] = field(default=())
 
     def line(self, *steps: str | int) -> int:
-        """Return the 1-based line of what the steps lead to, or of the nearest thing above it."""
-        node, line = self.root, 1
+        """Return the 1-based line of what the steps lead to, or of the nearest thing above it.
+
+        0 stands for a suite that has no file.
+        """
+        node, line = self.root, 0 if self.root is None else 1
         for step in steps:
             found = _below(node, step)
             if found is None:
@@ -60,18 +64,19 @@ class Source:
             line = mark.start_mark.line + 1
         return line
 
-    def spelled(self, *steps: str | int) -> str:
+    def spelled(self, steps: Sequence[str | int], skip: int = 0) -> str:
         """Return the steps as the file spells them, e.g. `code_eval.first.where[0].path`."""
         node, text = self.root, ""
-        for step in steps:
+        for at, step in enumerate(steps):
             found = _below(node, step)
-            written = str(step)
-            if found is not None:
-                mark, node = found
-                written = str(mark.value) if mark is not node else written
+            mark, node = found or (None, None)
+            if at < skip:
+                continue
+            if isinstance(step, int):
+                text += f"[{step}]"
             else:
-                node = None
-            text += f"[{step}]" if isinstance(step, int) else f".{written}" if text else written
+                word = to_snake(step) if mark is None else str(mark.value)
+                text += f".{word}" if text else word
         return text
 
 
