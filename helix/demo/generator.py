@@ -97,8 +97,12 @@ def generate(seed: int = SEED) -> Iterator[dict[str, Any]]:
 
 def write(path: Path, seed: int = SEED) -> None:
     """Write the traces to a file, one a line."""
-    lines = [json.dumps(trace, ensure_ascii=False, sort_keys=True) for trace in generate(seed)]
-    atomic_write(path, "".join(f"{line}\n" for line in lines).encode("utf-8"))
+    atomic_write(path, b"".join(encoded(trace) + b"\n" for trace in generate(seed)))
+
+
+def encoded(trace: dict[str, Any]) -> bytes:
+    """Return a trace as its line in the file, without the newline."""
+    return json.dumps(trace, ensure_ascii=False, sort_keys=True).encode("utf-8")
 
 
 def _set(
