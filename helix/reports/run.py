@@ -147,8 +147,8 @@ class RunReport:
 
     @property
     def columns(self) -> list[TraceView]:
-        """The trajectories that the matrix holds, in order."""
-        return sorted(self.worst_first[:MAX_COLUMNS], key=lambda trace: trace.index)
+        """The trajectories that the matrix holds, the worst first."""
+        return self.worst_first[:MAX_COLUMNS]
 
     def standing(self, standing: Standing) -> int:
         """Return how many trajectories stand so."""

@@ -122,10 +122,17 @@ def tallied(counts: Mapping[str, int]) -> str:
 
 
 def parameters(values: dict[str, Any] | None) -> str:
-    """Return a pin's parameters in one line, sorted; None is not recorded."""
+    """Return a pin's parameters in one line, sorted; None is not recorded.
+
+    Parameters that were left to the provider are passed over, but for the temperature (METHOD 42).
+    """
     if values is None:
         return NOT_RECORDED
-    shown = {key: value for key, value in sorted(values.items()) if value not in ({}, [])}
+    shown = {
+        key: value
+        for key, value in sorted(values.items())
+        if value not in (None, {}, []) or key == "temperature"
+    }
     return ", ".join(f"{key} {_told(value)}" for key, value in shown.items()) or "none"
 
 
