@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from helix.app import console, failures
 from helix.errors import ExitCode, UsageError, unknown
@@ -60,9 +60,7 @@ def _dispatched(words: list[str]) -> ExitCode:
         console.say(f"helix {_version()}")
         return ExitCode.PASS
     if first in ("-sc", "--shell-completion"):
-        from helix.app import launch
-
-        return launch.complete(words, list(HYDRA))
+        return ExitCode(_launch().complete(words, list(HYDRA)))
     if first in HYDRA:
         return _hydra(first, rest)
     if first in PLAIN:
@@ -78,14 +76,19 @@ def _hydra(command: str, rest: list[str]) -> ExitCode:
 
         console.say(manual.page(command))
         return ExitCode.PASS
-    from helix.app import launch
+    return ExitCode(_launch().run(command, rest))
 
-    return launch.run(command, rest)
+
+def _launch() -> Any:
+    from helix.app.loading import imported
+
+    return imported("helix.app.launch")
 
 
 def _plain(command: str, rest: list[str]) -> ExitCode:
-    module = importlib.import_module(f"helix.app.commands.{command}")
-    code: ExitCode = module.run(rest)
+    from helix.app.loading import imported
+
+    code: ExitCode = imported(f"helix.app.commands.{command}").run(rest)
     return code
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import shlex
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from helix.app import console, failures
+from helix.app.loading import imported
 from helix.errors import ExitCode
 from helix.files import atomic_write
 from helix.model.config import Config
@@ -35,7 +35,7 @@ def execute(command: str, config: Config, run_dir: Path, words: Sequence[str]) -
     """
     _record(run_dir, None)
     try:
-        module = importlib.import_module(f"helix.app.commands.{command.replace('-', '_')}")
+        module = imported(f"helix.app.commands.{command.replace('-', '_')}")
         outcome: Outcome = module.run(
             config, run_dir, shlex.join(["helix", command, *_kept(words)])
         )

@@ -1,0 +1,269 @@
+"""The real command on real files: exit codes, run directories, sweeps, interruptions."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SUITE = """\
+suite: replies
+version: "1"
+criteria:
+  - criterionId: answered
+    statement: Pass = the agent answered with its greeting.
+    passCondition: The response is Hello!
+    severity: CRIT
+    dimension: operation-correctness
+    class: code
+    codeEval: {primitive: string-equality, field: output.response, expected: Hello!}
+"""
+JUDGED = """\
+  - criterionId: polite
+    statement: Pass = the answer is polite.
+    passCondition: The answer greets the person.
+    severity: HIGH
+    dimension: operation-correctness
+    class: judge
+    judgeInputs: [output.response]
+    terms: [greeting]
+"""
+
+
+def trace(number: int, response: str) -> str:
+    """Return one line of Helix JSONL."""
+    value = {
+        "schemaVersion": "1.0",
+        "id": f"t-{number}",
+        "input": {"prompt": "Say hello."},
+        "output": {"response": response},
+        "observations": [],
+        "transcript": [],
+    }
+    return json.dumps(value) + "\n"
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """A folder with a suite, one with a judged row, and traces that pass and that fail."""
+    (tmp_path / "suite.yaml").write_text(SUITE, encoding="utf-8")
+    (tmp_path / "judged.yaml").write_text(SUITE + JUDGED, encoding="utf-8")
+    good = [trace(number, "Hello!") for number in range(3)]
+    (tmp_path / "good.jsonl").write_text("".join(good), encoding="utf-8")
+    (tmp_path / "bad.jsonl").write_text("".join([*good, trace(3, "No.")]), encoding="utf-8")
+    return tmp_path
+
+
+def helix(here: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as a person would, in a folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "helix", *words],
+        cwd=here,
+        env={**os.environ, "NO_COLOR": "1", "PYTHONWARNINGS": "error", **env},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def evaluate(here: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return helix(here, "evaluate", *words, **env)
+
+
+def runs(here: Path) -> list[Path]:
+    return sorted(path.parent for path in here.rglob("scorecard.json"))
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "last"),
+    [
+        (["subject.traces=good.jsonl", "criteria.file=suite.yaml"], 0, "PASS"),
+        (["subject.traces=bad.jsonl", "criteria.file=suite.yaml"], 1, "FAIL"),
+        (["subject.traces=good.jsonl", "criteria.file=judged.yaml"], 3, "INCOMPLETE"),
+        (["subject.traces=bad.jsonl", "criteria.file=suite.yaml", "gate.exit=advisory"], 0, "FAIL"),
+    ],
+)
+def test_the_gate_is_the_exit_code(here: Path, words: list[str], code: int, last: str) -> None:
+    done = evaluate(here, *words)
+    assert (done.returncode, done.stderr) == (code, "")
+    assert re.search(rf"Gate: . {last}", done.stdout)
+    (folder,) = runs(here)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d-\d{6}", folder.name)
+    assert folder.parent == here / "outputs" / "evaluate"
+    meta = json.loads((folder / "runmeta.json").read_text(encoding="utf-8"))
+    assert meta["exitCode"] == code
+    assert (folder / "report.html").is_file()
+    assert not list(folder.glob(".hydra*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["subject.traces=good.jsonl", "criteria.file=none.yaml"], "none.yaml"),
+        (["subject.traces=none.jsonl", "criteria.file=suite.yaml"], "none.jsonl"),
+        (["subject.traces=suite.yaml", "criteria.file=suite.yaml"], "suite.yaml"),
+        (
+            ["subject.traces=good.jsonl", "criteria.file=suite.yaml", "judge.backend=scriptd"],
+            "did you mean 'scripted'?",
+        ),
+        (
+            ["subject.traces=good.jsonl", "criteria.file=suite.yaml", "report.out=htlm"],
+            "did you mean 'html'?",
+        ),
+        (
+            ["subject.traces=good.jsonl", "criteria.file=suite.yaml", "select.criteria=answerd"],
+            "answered",
+        ),
+        (["subject.traces=demo:other", "criteria.file=suite.yaml"], "unknown demo 'other'"),
+    ],
+)
+def test_what_cannot_be_run_exits_2_and_leaves_no_run(
+    here: Path, words: list[str], part: str
+) -> None:
+    done = evaluate(here, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert part in done.stderr and "Traceback" not in done.stderr
+    assert runs(here) == []
+
+
+def test_a_path_keeps_its_characters(here: Path) -> None:
+    folder = here / "tâche #1 (a), [b] {c}~=1"
+    folder.mkdir()
+    (here / "good.jsonl").rename(folder / "007")
+    (here / "suite.yaml").rename(folder / "it's.yaml")
+    done = evaluate(
+        here,
+        f"subject.traces={folder.name}/007",
+        f"criteria.file={folder.name}/it's.yaml",
+        f"hydra.run.dir={folder.name}/run, one",
+        f"paths.state={folder.name}/state",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert runs(here) == [folder / "run, one"]
+
+
+def test_a_sweep_makes_one_run_per_value_and_exits_with_the_worst(here: Path) -> None:
+    done = evaluate(
+        here,
+        "subject.traces=good.jsonl,bad.jsonl,none.jsonl",
+        "criteria.file=suite.yaml",
+        "--multirun",
+        "hydra.sweep.dir=sweep",
+    )
+    assert done.returncode == 2
+    assert runs(here) == [here / "sweep" / "0", here / "sweep" / "1"]
+    codes = re.findall(r"sweep/(\d): exit (\d)", done.stderr)
+    assert codes == [("0", "0"), ("1", "1"), ("2", "2")]
+    assert not (here / "sweep" / "multirun.yaml").exists()
+
+
+def test_a_sweep_over_seeds_makes_three_run_directories(here: Path) -> None:
+    given = ["subject.traces=bad.jsonl", "criteria.file=suite.yaml", "sampling=random"]
+    done = evaluate(here, *given, "sampling.n=2", "-m", "sampling.seed=1,2,3")
+    folders = runs(here)
+    assert [folder.name for folder in folders] == ["0", "1", "2"]
+    assert {folder.parent.parent for folder in folders} == {here / "outputs" / "evaluate"}
+    written = [
+        json.loads((folder / "runmeta.json").read_text(encoding="utf-8")) for folder in folders
+    ]
+    assert [meta["seed"] for meta in written] == [1, 2, 3]
+    assert done.returncode == max(meta["exitCode"] for meta in written)
+
+
+def test_a_crash_exits_4_in_two_lines(here: Path) -> None:
+    given = ["subject.traces=good.jsonl", "criteria.file=suite.yaml"]
+    words = [*given, f"hydra.run.dir={os.devnull}/run"]
+    done = evaluate(here, *words)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert len(done.stderr.splitlines()) == 2 and "HELIX_DEBUG=1" in done.stderr
+    assert "Traceback" in evaluate(here, *words, HELIX_DEBUG="1").stderr
+
+
+def test_a_dry_run_writes_and_asks_nothing(here: Path) -> None:
+    given = ["subject.traces=bad.jsonl", "criteria.file=judged.yaml"]
+    done = evaluate(here, *given, "run.dry=true", "judge=scripted", "judge.model=m")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "4 to evaluate" in done.stdout and "1 by code, 1 with a judge" in done.stdout
+    assert not (here / "outputs").exists() and not (here / ".helix").exists()
+
+
+def test_reports_go_where_they_are_told(here: Path) -> None:
+    given = ["subject.traces=good.jsonl", "criteria.file=suite.yaml", "hydra.run.dir=run"]
+    done = evaluate(here, *given, "report.out=json", "report.to.markdown=out/page (1).md")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (here / "out" / "page (1).md").read_text(encoding="utf-8").startswith("# Gate: ")
+    assert (here / "run" / "report.json").is_file()
+    assert not (here / "run" / "report.html").exists()
+
+
+def test_the_failures_are_rerun_by_the_command_that_is_shown(here: Path) -> None:
+    given = ["subject.traces=bad.jsonl", "criteria.file=suite.yaml", "judge.model=it's 1"]
+    done = evaluate(here, *given)
+    (shown,) = re.findall(r"Rerun the failures: helix (.+)", done.stdout)
+    again = subprocess.run(
+        f"{sys.executable} -m helix {shown}",
+        shell=True,
+        cwd=here,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert again.returncode == 1
+    latest = max(runs(here), key=lambda folder: folder.name)
+    card = json.loads((latest / "scorecard.json").read_text(encoding="utf-8"))
+    assert card["traces"]["evaluated"] == 1
+
+
+def test_ascii_consoles_get_ascii(here: Path) -> None:
+    given = ["subject.traces=good.jsonl", "criteria.file=suite.yaml"]
+    done = evaluate(here, *given, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert done.stdout.isascii() and "PASS" in done.stdout
+
+
+def test_a_reader_that_goes_away_changes_nothing(here: Path) -> None:
+    given = "subject.traces=bad.jsonl criteria.file=suite.yaml hydra.run.dir=run"
+    done = subprocess.run(
+        [
+            "bash",
+            "-c",
+            f"{sys.executable} -m helix evaluate {given} | true; echo ${{PIPESTATUS[0]}}",
+        ],
+        cwd=here,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("1\n", "")
+
+
+def test_an_interruption_exits_130_and_leaves_an_unfinished_run(here: Path) -> None:
+    script = (
+        "import time\n\ndef judge(request):\n    open('asked', 'a').close()\n    time.sleep(1)\n"
+    )
+    (here / "slow.py").write_text(script, encoding="utf-8")
+    words = ["subject.traces=good.jsonl", "criteria.file=judged.yaml", "hydra.run.dir=run"]
+    judge = ["judge=scripted", "judge.model=m", "judge.script=slow.py", "limits.concurrency=1"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "helix", "evaluate", *words, *judge],
+        cwd=here,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    deadline = time.monotonic() + 30
+    while not (here / "asked").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    assert "interrupted" in err and "Traceback" not in err
+    assert not (here / "run" / "scorecard.json").exists()
