@@ -191,7 +191,7 @@ def test_a_dry_run_writes_and_asks_nothing(here: Path) -> None:
     given = ["subject.traces=bad.jsonl", "criteria.file=judged.yaml"]
     done = evaluate(here, *given, "run.dry=true", "judge=scripted", "judge.model=m")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "4 to evaluate" in done.stdout and "1 by code, 1 with a judge" in done.stdout
+    assert "4 chosen of 4 read" in done.stdout and "8, of which code decides 4" in done.stdout
     assert not (here / "outputs").exists() and not (here / ".helix").exists()
 
 
@@ -243,6 +243,36 @@ def test_a_reader_that_goes_away_changes_nothing(here: Path) -> None:
         check=False,
     )
     assert (done.stdout, done.stderr) == ("1\n", "")
+
+
+def test_a_terminal_sees_progress_and_is_left_clean(here: Path) -> None:
+    pty = pytest.importorskip("pty")
+    script = "import time\n\ndef judge(request):\n    time.sleep(0.3)\n    return {}\n"
+    (here / "slow.py").write_text(script, encoding="utf-8")
+    given = ["subject.traces=good.jsonl", "criteria.file=judged.yaml", "judge=scripted"]
+    leader, follower = pty.openpty()
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "helix",
+            "evaluate",
+            *given,
+            "judge.model=m",
+            "judge.script=slow.py",
+        ],
+        cwd=here,
+        env={**os.environ, "CI": "", "TERM": "xterm"},
+        stdout=subprocess.DEVNULL,
+        stderr=follower,
+        check=False,
+    )
+    os.close(follower)
+    shown = os.read(leader, 100_000).decode()
+    os.close(leader)
+    assert done.returncode == 3
+    assert re.search(r"\d replies new", shown)
+    assert shown.endswith("\r\x1b[K")
 
 
 def test_an_interruption_exits_130_and_leaves_an_unfinished_run(here: Path) -> None:
