@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from helix.errors import FormatError
+from helix.ingest.detection import describe
 from helix.ingest.identity import Ids, derived_id, normalised_id
 from helix.ingest.leakage import is_label
 from helix.ingest.ordering import Entry, Order, arrange, parent_flags
@@ -24,6 +25,7 @@ TRACE_KEYS: Final = frozenset(
         "observations", "transcript", "usage", "labels", "raw",
     }
 )  # fmt: skip
+SUBSTANCE: Final = frozenset({"input", "observations", "output", "transcript"})
 OBSERVATION_KEYS: Final = frozenset(
     {
         "id", "seq", "type", "name", "input", "inputText", "output", "outputText", "error",
@@ -35,8 +37,11 @@ MESSAGE_KEYS: Final = frozenset({"id", "seq", "role", "text", "observationIds", 
 
 def from_dict(record: Any, source: Source) -> Trace:
     """Return the trace of a canonical record; raise FormatError that names the field at fault."""
-    if not isinstance(record, dict):
-        raise FormatError("a trace must be an object")
+    if not isinstance(record, dict) or not record.keys() & SUBSTANCE:
+        raise FormatError(
+            f"a trace must be an object with {', '.join(sorted(SUBSTANCE))} or several of them "
+            f"(got {describe(record)})"
+        )
     _check_version(record.get("schemaVersion"))
     found = normalised_id(record.get("id"))
     trace_id = found or derived_id(source.digest)

@@ -61,7 +61,9 @@ class Scanner:
         self._stream, self._file = stream, file
         self._buffer, self._at = b"", 0
         self._line, self._byte, self._fresh = line or 1, 0, not line
-        if self._more() and self._buffer.startswith(BOM):
+        while len(self._buffer) < len(BOM) and self._more():
+            pass
+        if self._buffer.startswith(BOM):
             self._advance(len(BOM))
 
     def next_byte(self) -> int | None:
@@ -195,7 +197,7 @@ def decode_piece(piece: Piece, file: str) -> tuple[Any, bool] | LoadFailure:
         position = getattr(error, "pos", 0)
         at = len(piece.data.decode("utf-8", "replace")[:position].encode("utf-8"))
         reason = f"not JSON: {getattr(error, 'msg', error)}"
-        if piece.data[at:].strip() == b"":
+        if not piece.data[at:].strip() or "Unterminated" in reason:
             reason += " (cut off?)"
     before = piece.data[:at]
     newlines = before.count(b"\n")

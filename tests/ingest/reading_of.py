@@ -42,9 +42,7 @@ def read_bytes(
 
 def read_value(value: Any, folder: Path, format: str = "auto") -> Trace:
     """Return the one trace that a JSON document holds."""
-    traces, failures = read_bytes(
-        json.dumps(value).encode(), folder, "trace.json", format=format
-    )
+    traces, failures = read_bytes(json.dumps(value).encode(), folder, "trace.json", format=format)
     assert failures == []
     assert len(traces) == 1
     return traces[0]

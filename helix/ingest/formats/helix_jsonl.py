@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from helix.ingest.canonical import TRACE_KEYS, from_dict
+from helix.ingest.canonical import SUBSTANCE, TRACE_KEYS, from_dict
 from helix.model.canonical import source_digest
 from helix.model.trace import Source, Trace
 from helix.registry import Format, Match, Record
@@ -18,9 +18,7 @@ def detect(value: Any) -> Match | None:
     first = value[0] if isinstance(value, list) and value else value
     if not isinstance(first, dict):
         return None
-    if isinstance(first.get("schemaVersion"), str) and first.keys() & {
-        "observations", "transcript", "input", "output"
-    }:  # fmt: skip
+    if isinstance(first.get("schemaVersion"), str) and first.keys() & SUBSTANCE:
         return Match("schemaVersion with observations, transcript, input or output", specificity=3)
     if not first.keys() <= TRACE_KEYS:
         return None

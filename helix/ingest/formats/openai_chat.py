@@ -13,6 +13,7 @@ from typing import Any
 from helix.errors import FormatError
 from helix.ingest.content import is_plain, text_of
 from helix.ingest.conversation import Conversation
+from helix.ingest.detection import describe
 from helix.ingest.identity import normalised_id
 from helix.ingest.leakage import split
 from helix.ingest.pairing import NOT_RECORDED, Result, declared_error
@@ -25,6 +26,7 @@ GIVEN = frozenset({"system", "developer", "user"})
 HEAD = 3
 ID_KEYS = ("id", "trace_id", "traceId", "conversation_id", "session_id")
 _READ = frozenset({"role", "content", "tool_calls", "function_call", "tool_call_id", "index"})
+_KINDS: dict[type, str] = {list: "a list", dict: "an object"}
 _CALL_KEYS = {"id", "type", "function", "custom"}
 
 
@@ -111,7 +113,7 @@ def _say(talk: Conversation, message: Mapping[str, Any], name: str) -> None:
     if text is None and isinstance(refusal, str):
         text = refusal
     talk.say(name, message["role"], text)
-    for call in message.get("tool_calls") or ():
+    for call in _typed(message, "tool_calls", list, name) or ():
         if not isinstance(call, dict):
             raise FormatError(f"{name}: a tool call must be an object")
         key = normalised_id(call.get("id"))
@@ -122,9 +124,16 @@ def _say(talk: Conversation, message: Mapping[str, Any], name: str) -> None:
             function = call.get("function")
             function = function if isinstance(function, dict) else call
             talk.call(key, _name(function, name), function.get("arguments"))
-    legacy = message.get("function_call")
-    if isinstance(legacy, dict):
+    legacy = _typed(message, "function_call", dict, name)
+    if legacy:
         talk.call(None, _name(legacy, name), legacy.get("arguments"))
+
+
+def _typed(message: Mapping[str, Any], key: str, kind: type, where: str) -> Any:
+    value = message.get(key)
+    if value is not None and not isinstance(value, kind):
+        raise FormatError(f"{where}: {key} must be {_KINDS[kind]} (got {describe(value)})")
+    return value
 
 
 def _name(holder: Mapping[str, Any], where: str) -> str:
