@@ -179,7 +179,8 @@ def _known(config: Config, suite: CompiledSuite, today: datetime.date) -> Known:
     alive = [waiver for waiver in config.gate.waivers if waiver.expires >= today]
     baseline = None
     if config.gate.baseline:
-        baseline = frozenset(RunFiles.open(config.gate.baseline).failing())
+        failing = RunFiles.open(config.gate.baseline).failing()
+        baseline = frozenset((criterion, trace) for trace, criterion in failing)
     return Known(frozenset((w.criterion, w.trace) for w in alive), baseline)
 
 

@@ -109,7 +109,7 @@ def _refuse_collisions(entries: Sequence[ManifestEntry]) -> None:
     twice = {trace: found for trace, found in places.items() if len(found) > 1}
     if not twice:
         return
-    lines = [f"  '{trace}' in {', '.join(found)}" for trace, found in sorted(twice.items())]
+    lines = [f"  '{trace}' in {', '.join(found)}" for trace, found in twice.items()]
     more = f"\n  and {len(lines) - NAMED} more" if len(lines) > NAMED else ""
     raise TraceError(
         "trace ids must be unique; these stand more than once:\n"

@@ -19,6 +19,7 @@ from helix.gate.tally import RowTally, RunTally, trace_state
 from helix.model.manifest import ManifestEntry, Survey
 from helix.model.scorecard import (
     SCORECARD_SCHEMA_VERSION,
+    Cells,
     ComponentResult,
     CriterionRow,
     Gate,
@@ -65,13 +66,12 @@ def fold(
             _absent(plan, rows, entry)
     criteria = tuple(tally.finish(plan.policy) for tally in rows.values())
     cells = run.cells(len(plan.rows) * len(selected) * plan.replicates)
-    gaps = _gaps(plan, survey, selected, criteria, run, cells.total - cells.not_adjudicated)
+    gaps = _gaps(plan, survey, selected, criteria, run, cells)
     components = _components(criteria)
     states: list[GateState] = [component.verdict for component in components]
     if gaps:
         states.append("incomplete")
-    unreadable = len(survey.load.failures)
-    broken = sum(1 for entry in selected if not entry.fidelity.complete)
+    judged = plan.judge.backend != "none"
     return Scorecard(
         schema_version=SCORECARD_SCHEMA_VERSION,
         run_verdict=worst_state(states),
@@ -80,31 +80,39 @@ def fold(
         components=components,
         criteria=criteria,
         cells=cells,
-        traces=TraceCounts(
-            found=len(survey.entries),
-            sampled=len(selected),
-            evaluated=sum(1 for e in selected if e.id in seen and e.fidelity.complete),
-            incomplete=broken,
-            unreadable=unreadable,
-        ),
+        traces=_traces(survey, selected, seen),
         grounded=Ratio(k=run.grounded, n=run.decided),
         blocked=run.blocked(),
         verification=run.verified(),
         judge=_answered(plan.judge, run),
         verifier=plan.verifier,
         load=survey.load,
-        gate=Gate(
-            policy=plan.policy_name,
-            eligibility=plan.eligibility,
-            gaps=gaps,
-            failing=tuple(row.criterion_id for row in criteria if row.gate == "fail"),
-            waivers=plan.waivers,
-            baseline=plan.baseline,
-        ),
-        validation={"status": "unvalidated"} if plan.judge.backend != "none" else {"status": "na"},
+        gate=_gate(plan, criteria, gaps),
+        validation={"status": "unvalidated" if judged else "na"},
         digests=plan.digests,
         usage=usage,
         skipped_criteria=plan.skipped_criteria,
+    )
+
+
+def _traces(survey: Survey, selected: list[ManifestEntry], seen: set[str]) -> TraceCounts:
+    return TraceCounts(
+        found=len(survey.entries),
+        sampled=len(selected),
+        evaluated=sum(1 for e in selected if e.id in seen and e.fidelity.complete),
+        incomplete=sum(1 for e in selected if not e.fidelity.complete),
+        unreadable=len(survey.load.failures),
+    )
+
+
+def _gate(plan: FoldPlan, criteria: tuple[CriterionRow, ...], gaps: tuple[str, ...]) -> Gate:
+    return Gate(
+        policy=plan.policy_name,
+        eligibility=plan.eligibility,
+        gaps=gaps,
+        failing=tuple(row.criterion_id for row in criteria if row.gate == "fail"),
+        waivers=plan.waivers,
+        baseline=plan.baseline,
     )
 
 
@@ -155,7 +163,7 @@ def _gaps(
     selected: list[ManifestEntry],
     criteria: tuple[CriterionRow, ...],
     run: RunTally,
-    adjudicated: int,
+    cells: Cells,
 ) -> tuple[str, ...]:
     """Name everything that keeps the run from passing besides a failure, in one pass."""
     gaps: list[str] = []
@@ -165,8 +173,11 @@ def _gaps(
         gaps.append("no trace was evaluated")
     if plan.rows and not any(row.gating for row in plan.rows):
         gaps.append("no criterion is eligible to gate (CRIT or HIGH; operator, observed, ratified)")
-    if plan.rows and selected and adjudicated == 0:
+    if plan.rows and selected and cells.total == cells.not_adjudicated:
         gaps.append("no cell was adjudicated")
+    broken = sum(1 for entry in selected if not entry.fidelity.complete)
+    if broken:
+        gaps.append(f"{broken} traces could not be judged, being cut off or empty")
     if survey.load.failures:
         first = survey.load.failures[0]
         place = f"{first.file}:{first.line}" if first.line else first.file

@@ -40,7 +40,7 @@ class RowTally:
     not_adjudicated: int = 0
     failing: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
-    aside: Counter[str] = field(default_factory=Counter)
+    aside: dict[str, list[CellState]] = field(default_factory=dict)
     doubts: set[str] = field(default_factory=set)
 
     def add(self, trace: str, task: str, state: CellState, known: Known) -> None:
@@ -49,14 +49,15 @@ class RowTally:
         names = {"fail": self.failing, "uncertain": self.undecided}.get(state)
         if names is not None and len(names) < NAMED:
             names.append(trace)
-        if known.sets_aside(self.row.criterion_id, trace, state):
-            self.aside[state] += 1
-        else:
-            self.kept.setdefault(task, []).append(state)
+        aside = known.sets_aside(self.row.criterion_id, trace, state)
+        (self.aside if aside else self.kept).setdefault(task, []).append(state)
 
-    def result(self, policy: Policy) -> CriterionResult:
-        """Fold what counts over tasks and traces."""
+    def fold(self, policy: Policy, *, everything: bool) -> CriterionResult:
+        """Fold over tasks and traces: every cell, or only those that count at the gate."""
         groups = self.kept
+        if everything and self.aside:
+            tasks = dict.fromkeys((*self.kept, *self.aside))
+            groups = {t: self.kept.get(t, []) + self.aside.get(t, []) for t in tasks}
         if policy.per_task is not None:
             k, n = policy.per_task
             groups = {task: [fold_task(states, k, n)] for task, states in groups.items()}
@@ -66,8 +67,8 @@ class RowTally:
 
     def finish(self, policy: Policy) -> CriterionRow:
         """Return the criterion's row of the scorecard."""
-        result = self.result(policy)
-        effect, reason = self._effect(result, policy)
+        effect, reason = self._effect(self.fold(policy, everything=False), policy)
+        aside = Counter(state for states in self.aside.values() for state in states)
         c = self.counts
         return CriterionRow(
             criterion_id=self.row.criterion_id,
@@ -75,13 +76,13 @@ class RowTally:
             severity=self.row.severity,
             klass=self.row.klass,
             gating=self.row.gating,
-            result=result,
+            result=self.fold(policy, everything=True),
             counts=Counts(pass_=c["pass"], fail=c["fail"], uncertain=c["uncertain"], na=c["na"]),
             prevalence=Ratio(k=c["fail"], n=c["pass"] + c["fail"]),
             not_adjudicated=self.not_adjudicated,
             reason=reason,
             grounding=self.row.grounding,
-            waived=", ".join(f"{n} {s}" for s, n in sorted(self.aside.items())) or None,
+            waived=", ".join(f"{n} {s}" for s, n in sorted(aside.items())) or None,
             gate=effect,
             failing=tuple(self.failing),
             undecided=tuple(self.undecided),

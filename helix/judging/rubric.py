@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from helix.model.verdict import Locus, StepKind
+from helix.model.verdict import BlockKind, Locus, Result, StepKind
 
 RUBRIC_VERSION = "1"
 
@@ -81,6 +81,7 @@ _REF: dict[str, Any] = {
 }
 
 
+_TEXT = {"type": "string"}
 _STATUSES = ["hypothesis", "unverified", "verified", "eliminated"]
 
 
@@ -94,50 +95,52 @@ def _object(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
 
 def reply_schema(criterion_ids: tuple[str, ...]) -> dict[str, Any]:
     """Return the JSON Schema of a trajectory-axis reply; the critique stands before the result."""
-    text = {"type": "string"}
-    kind = {"enum": ["factual-intent", "normative", "scope"]}
     row = {"enum": list(criterion_ids)}
-    bound = {"anyOf": [_REF, {"type": "null"}]}
     excused = _object(
-        ("criterionId", "refs", "critique"), criterionId=row, refs=_list(_REF), critique=text
+        ("criterionId", "refs", "critique"), criterionId=row, refs=_list(_REF), critique=_TEXT
     )
-    candidate = _object(("kind", "detection"), kind={"enum": ["eval", "dataset"]}, detection=text)
-    verdict = _object(
-        ("criterionId", "bindings", "refs", "claim", "critique", "litmus", "result"),
-        criterionId=row,
-        bindings=_list(_object(("term", "ref"), term=text, ref=bound)),
-        refs=_list(_REF),
-        claim=text,
-        critique=text,
-        litmus=_object(("premise",), premise=text, groundedBy={"type": ["string", "null"]}),
-        assumptions=_list(
-            _object(("text", "kind", "status"), text=text, kind=kind, status={"enum": _STATUSES})
-        ),
-        result={"enum": ["pass", "fail", "uncertain"]},
-        blockedBy=_object(("kind", "text"), kind=kind, text=text),
-        confidence={"type": "number", "minimum": 0, "maximum": 1},
-    )
+    candidate = _object(("kind", "detection"), kind={"enum": ["eval", "dataset"]}, detection=_TEXT)
     step = _object(
         ("kind", "text"),
         kind={"enum": list(get_args(StepKind))},
-        text=text,
+        text=_TEXT,
         anchor={"type": ["integer", "null"]},
     )
     return _object(
         ("nonce", "understanding", "expectedTrajectory", "judgeSteps", "fidelity", "verdicts"),
-        nonce=text,
+        nonce=_TEXT,
         understanding=_object(
-            ("rephrase",), rephrase=text, given=_list(text), inferred=_list(text)
+            ("rephrase",), rephrase=_TEXT, given=_list(_TEXT), inferred=_list(_TEXT)
         ),
-        context=_object((), harness=text, scenario=text, exitStates=_list(text)),
-        expectedTrajectory=_list(_object(("expected",), expected=text, rationale=text)),
+        context=_object((), harness=_TEXT, scenario=_TEXT, exitStates=_list(_TEXT)),
+        expectedTrajectory=_list(_object(("expected",), expected=_TEXT, rationale=_TEXT)),
         judgeSteps=_list(step),
         fidelity=_object(
             ("complete",), complete={"type": "boolean"}, reason={"type": ["string", "null"]}
         ),
-        verdicts=_list(verdict),
+        verdicts=_list(_verdict(row)),
         notApplicable=_list(excused),
         candidates=_list(candidate),
-        localize=_object(("root", "locus"), root=text, locus={"enum": list(get_args(Locus))}),
+        localize=_object(("root", "locus"), root=_TEXT, locus={"enum": list(get_args(Locus))}),
         health=_object((), contextGathered={"type": "boolean"}, grounded={"type": "boolean"}),
+    )
+
+
+def _verdict(row: dict[str, Any]) -> dict[str, Any]:
+    kind = {"enum": list(get_args(BlockKind))}
+    bound = {"anyOf": [_REF, {"type": "null"}]}
+    return _object(
+        ("criterionId", "bindings", "refs", "claim", "critique", "litmus", "result"),
+        criterionId=row,
+        bindings=_list(_object(("term", "ref"), term=_TEXT, ref=bound)),
+        refs=_list(_REF),
+        claim=_TEXT,
+        critique=_TEXT,
+        litmus=_object(("premise",), premise=_TEXT, groundedBy={"type": ["string", "null"]}),
+        assumptions=_list(
+            _object(("text", "kind", "status"), text=_TEXT, kind=kind, status={"enum": _STATUSES})
+        ),
+        result={"enum": list(get_args(Result))},
+        blockedBy=_object(("kind", "text"), kind=kind, text=_TEXT),
+        confidence={"type": "number", "minimum": 0, "maximum": 1},
     )

@@ -165,9 +165,14 @@ class Criterion(Record):
 
 
 class Suite(Record):
-    """One suite file: a name, a version, its rows."""
+    """One suite file: a name, a version, its rows.
+
+    `tools` are those that the subject is known to have, whether or not a trace calls them; they
+    count as inventory beside `subject.tools` (METHOD 27).
+    """
 
     suite: str = Field(min_length=1)
     version: int | str = 1
     schema_version: str = "1.0"
+    tools: tuple[str, ...] = ()
     criteria: tuple[Criterion, ...]

@@ -241,8 +241,11 @@ def test_no_payload_closes_the_fence_or_poses_as_a_heading(shared: Path) -> None
         assert prompt.count(f"RECORDING {nonce}>>>") == 1
         body = prompt[: prompt.index(f"RECORDING {nonce}>>>")]
         assert nonce not in body.removeprefix(f"<<<RECORDING {nonce}")
+        shown = prompt.split("\n")
+        at = shown.index("[s2] step 1: TOOL loan_status")
         for line in payload["text"].splitlines():
-            assert not line or f"\n{line}" not in prompt, "trace text never begins a line"
+            if line.strip():
+                assert f"    {line}" in shown[at:], "shown behind its margin, never as a heading"
 
 
 def test_a_trace_that_knows_an_earlier_nonce_gets_another_one() -> None:
