@@ -46,7 +46,7 @@ class Found:
 
 
 def find(traces: str | Sequence[str], spool: Spool) -> tuple[list[Found], list[LoadFailure]]:
-    """Return the files that the input names, each once and in order, and links that lead astray.
+    """Return the files that the input names, each once and in order, and what was not followed.
 
     `spool` copies what can be read only once (a pipe by its path, standard input by None) and
     returns the copy's path. What names no file raises TraceError.
@@ -86,7 +86,12 @@ def _one(word: str, spool: Spool, astray: list[LoadFailure]) -> list[Found]:
 
 def _walk(folder: str, astray: list[LoadFailure]) -> Iterator[Found]:
     root = os.path.realpath(folder)
-    for at, folders, names in os.walk(folder):
+
+    def unlisted(error: OSError) -> None:
+        reason = f"the folder cannot be listed: {error.strerror or error}"
+        astray.append(LoadFailure(file=str(error.filename), line=0, reason=reason))
+
+    for at, folders, names in os.walk(folder, onerror=unlisted):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted([*names, *(f for f in folders if os.path.islink(os.path.join(at, f)))]):
             path = os.path.join(at, name)
@@ -94,12 +99,12 @@ def _walk(folder: str, astray: list[LoadFailure]) -> Iterator[Found]:
             if os.path.islink(path) and os.path.commonpath([root, target]) != root:
                 reason = "a link that leads out of the folder is not followed; name its target"
                 astray.append(LoadFailure(file=path, line=0, reason=reason))
-            elif (
-                name.lower().endswith(SUFFIXES)
-                and not name.startswith(".")
-                and (os.path.isfile(path))
-            ):
+            elif _is_trace_name(name) and os.path.isfile(path):
                 yield Found(path, path, alone=False)
+
+
+def _is_trace_name(name: str) -> bool:
+    return name.lower().endswith(SUFFIXES) and not name.startswith(".")
 
 
 def _nothing(word: str, path: str, *, folders: bool) -> str:
