@@ -6,8 +6,9 @@ What decides goes into the plan's digest; what only runs does not (DESIGN “Con
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +57,7 @@ def prepare(
     rows = _selected(compiled, config, failing)
     judge: Judge = registry.get("judges", config.judge.backend)
     pin = make_pin(config.judge, judge, "judge")
-    if config.verifier.backend != "none":
-        raise ConfigError(
-            f"verifier must be none in this version (got {config.verifier.backend}); "
-            "verdicts are shown as not verified"
-        )
-    if config.judge.axis != "trajectory":
-        raise ConfigError(f"judge.axis must be trajectory (got {config.judge.axis})")
+    _refuse_unbuilt(config)
     today = config.gate.today or today
     known = _known(config, compiled, today)
     plan = _plan(config, compiled, rows, judge, pin, registry, known)
@@ -77,6 +72,20 @@ def prepare(
         fold=_fold_plan(config, compiled, rows, plan, pin, known, today),
         failed_traces=None if failing is None else frozenset(t for t, _ in failing),
     )
+
+
+def _refuse_unbuilt(config: Config) -> None:
+    """Refuse what the configuration knows and this version does not do, rather than ignore it."""
+    unbuilt = {
+        "judge.axis=criterion": config.judge.axis == "criterion",
+        "judge.two_pass=true": config.judge.two_pass,
+        "judge.allow_unpinned_temperature=true": config.judge.allow_unpinned_temperature,
+        "report.mode=directory": config.report.mode == "directory",
+        f"verifier={config.verifier.backend}": config.verifier.backend != "none",
+    }
+    asked = [name for name, wanted in unbuilt.items() if wanted]
+    if asked:
+        raise ConfigError(f"not in this version: {', '.join(asked)}; leave it at its default")
 
 
 def make_pin(config: JudgeConfig, judge: Judge, section: str) -> Pin:
@@ -145,29 +154,33 @@ def _selected(
 ) -> tuple[CompiledRow, ...]:
     rows = suite.rows
     chosen = config.select
-    known = {row.id for row in rows}
-    for name in chosen.criteria:
-        if name not in known:
-            raise SelectionError(
-                f"select.criteria: no active row has the id '{name}'{did_you_mean(name, known)}"
-            )
+    ids = [row.id for row in rows]
+    kept = matched("select.criteria: no active row has the id", chosen.criteria, ids)
     tags = {tag for row in rows for tag in row.criterion.tags}
-    for tag in chosen.tags:
-        if tag not in tags:
-            listed = ", ".join(sorted(tags)) or "none"
-            raise SelectionError(
-                f"select.tags: no row has the tag '{tag}'{did_you_mean(tag, tags)} (tags: {listed})"
-            )
+    tagged = matched("select.tags: no active row has the tag", chosen.tags, tags)
     if chosen.criteria:
-        rows = tuple(r for r in rows if r.id in chosen.criteria)
+        rows = tuple(row for row in rows if row.id in kept)
     if chosen.tags:
-        rows = tuple(r for r in rows if set(r.criterion.tags) & set(chosen.tags))
+        rows = tuple(row for row in rows if tagged & set(row.criterion.tags))
     if failing is not None:
         wanted = {criterion for _, criterion in failing}
         rows = tuple(r for r in rows if r.id in wanted)
     if not rows and (chosen.criteria or chosen.tags or failing is not None):
         raise SelectionError("select: no active row is left; widen the selection")
     return rows
+
+
+def matched(lead: str, patterns: Iterable[str], known: Iterable[str]) -> set[str]:
+    """Return what the names and globs match; one that matches nothing is an error (DESIGN)."""
+    known = list(known)
+    found: set[str] = set()
+    for pattern in patterns:
+        hits = {name for name in known if name == pattern or fnmatchcase(name, pattern)}
+        if not hits:
+            hint = did_you_mean(pattern, known)
+            raise SelectionError(f"{lead} '{pattern}'{hint} ({len(known)} are known)")
+        found |= hits
+    return found
 
 
 def _known(config: Config, suite: CompiledSuite, today: datetime.date) -> Known:

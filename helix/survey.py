@@ -12,13 +12,14 @@ from typing import Any
 
 import msgspec
 
-from helix.errors import SelectionError, TraceError, did_you_mean
+from helix.errors import SelectionError, TraceError
 from helix.fieldpath import parse
 from helix.grounding import assess
 from helix.model.config import Config, SubjectConfig
 from helix.model.manifest import Load, LoadFailure, ManifestEntry, Survey
 from helix.model.select import select
 from helix.model.trace import Trace
+from helix.planning import matched
 
 NAMED = 5
 
@@ -123,16 +124,11 @@ def _picked(
     entries: Sequence[ManifestEntry], wanted: Sequence[str], failed: frozenset[str] | None
 ) -> list[ManifestEntry]:
     known = {entry.id for entry in entries}
-    for trace in wanted:
-        if trace not in known:
-            raise SelectionError(
-                f"select.traces: no trace has the id '{trace}'{did_you_mean(trace, known)} "
-                f"({len(known)} traces were read)"
-            )
+    named = matched("select.traces: no trace has the id", wanted, known)
     if failed is not None and not failed & known:
         raise SelectionError(
             "select.failed_from: none of the traces that were undecided or failing there is in "
             "subject.traces"
         )
-    picked = [entry for entry in entries if not wanted or entry.id in wanted]
+    picked = [entry for entry in entries if not wanted or entry.id in named]
     return [entry for entry in picked if failed is None or entry.id in failed]

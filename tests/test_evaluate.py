@@ -281,8 +281,9 @@ def test_ids_that_collide_stop_the_run_and_every_place_is_named(folder: Path) ->
     ("selected", "named"),
     [
         ({"criteria": ["polit"]}, "did you mean 'polite'"),
-        ({"tags": ["safety"]}, "select.tags: no row has the tag 'safety'"),
+        ({"tags": ["safety"]}, "select.tags: no active row has the tag 'safety'"),
         ({"traces": ["nobody"]}, "no trace has the id 'nobody'"),
+        ({"criteria": ["*ness"]}, "no active row has the id"),
     ],
 )
 def test_a_selector_that_matches_nothing_is_an_error(
@@ -294,7 +295,7 @@ def test_a_selector_that_matches_nothing_is_an_error(
 
 
 def test_what_was_left_out_by_hand_is_counted(folder: Path) -> None:
-    done = helix.evaluate("traces.jsonl", "suite.yaml", select={"criteria": ["answered"]})
+    done = helix.evaluate("traces.jsonl", "suite.yaml", select={"criteria": ["answ*"]})
     assert done.scorecard.skipped_criteria == ("polite", "brief")
     assert {c.criterion_id for c in done.scorecard.criteria} == {"answered"}
 

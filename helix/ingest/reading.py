@@ -9,7 +9,7 @@ from helix.errors import FormatError, HelixError
 from helix.ingest import flags
 from helix.ingest.detection import detect
 from helix.ingest.jsonstream import Fault, Piece, Scanner, decode_piece
-from helix.ingest.streams import DAMAGE, Found, open_bytes, pieces
+from helix.ingest.streams import DAMAGE, EMPTY_LIST, Found, open_bytes, pieces
 from helix.model.manifest import LoadFailure
 from helix.model.trace import Trace
 from helix.registry import Format, Match, Record
@@ -89,7 +89,7 @@ class FileReader:
             elif match is not None or not first:
                 yield from self._decoded(piece)
         if empty:
-            yield self._failure(0, "an empty list holds no trace")
+            yield self._failure(0, EMPTY_LIST)
 
     def _decoded(self, piece: Piece) -> Iterator[Record | LoadFailure]:
         decoded = decode_piece(piece, self._found.name)

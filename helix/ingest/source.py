@@ -9,7 +9,7 @@ from typing import IO, BinaryIO
 
 from helix.errors import TraceError
 from helix.ingest.reading import FileReader
-from helix.ingest.streams import STDIN, Found, find, spool
+from helix.ingest.streams import EMPTY_FILE, EMPTY_LIST, STDIN, Found, find, spool
 from helix.model.manifest import LoadFailure
 from helix.model.trace import Trace
 from helix.registry import Format, Registry
@@ -21,7 +21,8 @@ class Input:
     """The traces that `subject.traces` names, in a stable order; iterating reads them anew.
 
     A file named alone must yield a trace, else iterating raises TraceError (FormatError where no
-    format recognises it). In a folder or glob the same is a LoadFailure, and reading goes on.
+    format recognises it); one that is empty holds no traces, which is for the gate (METHOD 41).
+    In a folder or glob the same is a LoadFailure, and reading goes on.
     """
 
     def __init__(
@@ -98,7 +99,8 @@ class Input:
                 yield item
         except OSError as error:
             raise TraceError(f"{found.name} cannot be read: {error.strerror or error}") from error
-        if not traces:
+        nothing = first is not None and first.reason in (EMPTY_FILE, EMPTY_LIST)
+        if not traces and not nothing:
             where = "" if first is None or not first.line else f" line {first.line}"
             at = "" if first is None or first.byte is None else f" byte {first.byte}"
             reason = "no record" if first is None else first.reason

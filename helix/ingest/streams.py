@@ -27,6 +27,8 @@ from helix.model.jsontext import decode
 from helix.model.manifest import LoadFailure
 
 STDIN: Final = "-"
+EMPTY_FILE = "the file is empty"
+EMPTY_LIST = "an empty list holds no trace"
 SUFFIXES: Final = (".json", ".jsonl", ".ndjson", ".gz", ".zst")
 GZIP_MAGIC: Final = b"\x1f\x8b"
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
@@ -161,7 +163,7 @@ def pieces(stream: BinaryIO, found: Found) -> Iterator[Piece | Scanner | LoadFai
     """
     lines, empty = _is_lines(found)
     if empty:
-        yield LoadFailure(file=found.name, line=0, reason="the file is empty")
+        yield LoadFailure(file=found.name, line=0, reason=EMPTY_FILE)
     elif lines:
         yield from _by_line(stream, found.name)
     else:

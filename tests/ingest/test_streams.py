@@ -304,7 +304,6 @@ def test_a_file_named_alone_that_holds_no_trace_stops_the_run(tmp_path: Path) ->
     for name, data, kind, told in (
         ("unknown.json", b'{"foo": 1, "bar": 2}', FormatError, "keys foo, bar (known: agentrx"),
         ("bad.json", b'{"id": 1,', TraceError, "line 1 byte 0"),
-        ("empty.json", b"", TraceError, "empty"),
         ("prose.txt", b"hello", TraceError, "not JSON"),
         ("v2.json", line("x", schemaVersion="2.0"), TraceError, "schemaVersion must be 1.x"),
     ):
@@ -315,6 +314,15 @@ def test_a_file_named_alone_that_holds_no_trace_stops_the_run(tmp_path: Path) ->
         assert str(path) in str(error.value)
         assert told in str(error.value)
         assert read_paths(str(tmp_path / f"*{name}"))[0] == []
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b" \n"])
+def test_an_empty_file_holds_no_traces_and_is_told(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "empty.json").write_bytes(data)
+    traces, failures = read_paths(str(tmp_path / "empty.json"))
+    assert traces == []
+    assert [Path(f.file).name for f in failures] == ["empty.json"]
+    assert "empty" in failures[0].reason
 
 
 def test_a_file_that_cannot_be_opened_stops_the_run_alone_and_is_a_failure_in_a_glob(
