@@ -1,0 +1,248 @@
+"""Verdict lines fold to a scorecard: coverage floor, components, doubts (METHOD 64–67)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from helix.gate import FoldPlan, GateRow, Known, Policy, fold
+from helix.model.manifest import Load, LoadFailure, ManifestEntry, Survey
+from helix.model.scorecard import JudgeRecord, Scorecard, UsageTotals
+from helix.model.verdict import (
+    Fidelity,
+    MatrixVerdictFile,
+    NotApplicable,
+    Ref,
+    Verdict,
+    Verification,
+)
+
+WHOLE = Fidelity(complete=True)
+CUT = Fidelity(complete=False, reason="cut off")
+REF = Ref(obs="o", path="name", value="x", match="exact")
+
+
+def gate_row(id: str = "c1", **fields: Any) -> GateRow:
+    settings = {"component": "desk", "severity": "CRIT", "klass": "code", "gating": True}
+    return GateRow(id, **{**settings, **fields})
+
+
+def line(trace: str, cells: Mapping[str, str], **fields: Any) -> MatrixVerdictFile:
+    made = fields.pop("made", "code")
+    checked = fields.pop("verification", None)
+    verdicts = [
+        Verdict(
+            criterion_id=c, critique="seen", result=s, refs=(REF,) if s != "uncertain" else (),
+            produced_by=made, cause="missing-field" if s == "uncertain" else None,
+            verification=checked,
+        )
+        for c, s in cells.items()
+        if s in ("pass", "fail", "uncertain")
+    ]  # fmt: skip
+    excused = [
+        NotApplicable(criterion_id=c, critique="no call", produced_by=made)
+        for c, s in cells.items()
+        if s == "na"
+    ]
+    lost = {c: "unavailable" for c, s in cells.items() if s == "lost"}
+    dense = {c: "uncertain" if s == "lost" else s for c, s in cells.items()}
+    return MatrixVerdictFile(
+        trajectory_id=trace, fidelity=WHOLE, dense_map=dense, verdicts=tuple(verdicts),
+        not_applicable=tuple(excused), not_adjudicated=lost, **fields,
+    )  # fmt: skip
+
+
+def survey(
+    ids: Sequence[str], *, failures: int = 0, cut: Sequence[str] = (), tasks: Mapping[str, str] = {}
+) -> Survey:
+    entries = tuple(
+        ManifestEntry(
+            ordinal=at, id=id, digest="d", file="t.jsonl", line=at + 1, format="helix", route=None,
+            task=tasks.get(id), flags=(), fidelity=CUT if id in cut else WHOLE, observations=1,
+            selected=True,
+        )
+        for at, id in enumerate(ids)
+    )  # fmt: skip
+    bad = tuple(LoadFailure(file="t.jsonl", line=9 + i, reason="not JSON") for i in range(failures))
+    return Survey(entries=entries, load=Load(files=1, traces=len(ids), failures=bad))
+
+
+def result(
+    rows: Sequence[GateRow],
+    lines: Sequence[MatrixVerdictFile],
+    *,
+    over: Survey | None = None,
+    **plan: Any,
+) -> Scorecard:
+    settings = {
+        "policy": Policy(),
+        "judge": JudgeRecord(backend="none", requested={}),
+        "verifier": JudgeRecord(backend="none", requested={}),
+        "digests": {},
+    }
+    frozen = FoldPlan(subject="desk", suite="s", rows=tuple(rows), **{**settings, **plan})
+    if over is None:
+        over = survey(list(dict.fromkeys(x.trajectory_id for x in lines)))
+    return fold(frozen, over, lines, UsageTotals())
+
+
+@pytest.mark.parametrize(
+    ("rows", "cells", "verdict"),
+    [
+        ([gate_row()], [{"c1": "pass"}], "pass"),
+        ([gate_row()], [{"c1": "pass"}, {"c1": "fail"}], "fail"),
+        ([gate_row()], [{"c1": "pass"}, {"c1": "uncertain"}], "incomplete"),
+        ([gate_row()], [{"c1": "pass"}, {"c1": "lost"}], "incomplete"),
+        ([gate_row()], [{"c1": "pass"}, {"c1": "na"}], "pass"),
+        ([gate_row()], [{"c1": "na"}], "incomplete"),
+        ([gate_row(may_not_apply=True), gate_row("c2")], [{"c1": "na", "c2": "pass"}], "pass"),
+        ([gate_row(gating=False), gate_row("c2")], [{"c1": "fail", "c2": "pass"}], "pass"),
+        ([gate_row(gating=False)], [{"c1": "pass"}], "incomplete"),
+        ([], [{}], "incomplete"),
+        ([gate_row()], [], "incomplete"),
+        ([gate_row()], [{"c1": "lost"}], "incomplete"),
+    ],
+)
+def test_the_run_takes_the_worst_and_nothing_judged_is_never_green(
+    rows: list[GateRow], cells: list[dict[str, str]], verdict: str
+) -> None:
+    card = result(rows, [line(f"t{i}", c) for i, c in enumerate(cells)])
+    assert card.run_verdict == verdict
+    if verdict == "incomplete":
+        assert card.gate.gaps, "an incomplete run says why"
+
+
+def test_a_load_failure_keeps_the_gate_from_passing_and_is_named() -> None:
+    good = [line("t0", {"c1": "pass"})]
+    card = result([gate_row()], good, over=survey(["t0"], failures=2))
+    assert card.run_verdict == "incomplete"
+    assert card.gate.gaps == ("2 records could not be read (first: t.jsonl:9)",)
+    assert card.traces.unreadable == 2
+
+
+def test_all_gaps_are_named_in_one_pass() -> None:
+    rows = [gate_row("a"), gate_row("b"), gate_row("c")]
+    lines = [line("t0", {"a": "uncertain", "b": "na", "c": "pass"})]
+    card = result(rows, lines, over=survey(["t0", "t1"], failures=1, cut=["t1"]))
+    told = " | ".join(card.gate.gaps)
+    for part in ("1 records", "1 traces could not be judged", "a: undecided", "b: undecided"):
+        assert part in told
+
+
+def test_a_chosen_trace_without_a_line_is_undecided_in_every_cell() -> None:
+    card = result([gate_row()], [line("t0", {"c1": "pass"})], over=survey(["t0", "t1"]))
+    assert card.run_verdict == "incomplete"
+    assert (card.cells.total, card.cells.uncertain, card.cells.not_adjudicated) == (2, 1, 1)
+    assert card.criteria[0].undecided == ("t1",)
+
+
+def test_components_fail_on_their_own_and_the_run_takes_the_worst() -> None:
+    rows = [gate_row("a", component="desk"), gate_row("b", component="mail"),
+            gate_row("c", component="log", gating=False)]  # fmt: skip
+    card = result(rows, [line("t0", {"a": "pass", "b": "uncertain", "c": "fail"})])
+    assert {c.component: c.verdict for c in card.components} == {
+        "desk": "pass", "log": "pass", "mail": "incomplete",
+    }  # fmt: skip
+    assert card.run_verdict == "incomplete"
+
+
+def test_cells_are_counted_by_who_decided_and_by_state() -> None:
+    lines = [
+        line("t0", {"a": "pass", "b": "fail"}),
+        line("t1", {"a": "na", "b": "lost"}, made="judge"),
+    ]
+    cells = result([gate_row("a"), gate_row("b")], lines).cells
+    assert (cells.total, cells.code, cells.judge, cells.not_adjudicated) == (4, 2, 1, 1)
+    assert (cells.pass_, cells.fail, cells.uncertain, cells.na) == (1, 1, 1, 1)
+
+
+def test_prevalence_counts_failures_over_decided_traces() -> None:
+    states = ["fail", "pass", "pass", "na", "uncertain"]
+    lines = [line(f"t{i}", {"c1": s}) for i, s in enumerate(states)]
+    row = result([gate_row()], lines).criteria[0]
+    assert (row.prevalence.k, row.prevalence.n) == (1, 3)
+    assert (row.counts.pass_, row.counts.fail, row.counts.uncertain, row.counts.na) == (2, 1, 1, 1)
+
+
+def test_repeats_that_flap_are_one_undecided_cell() -> None:
+    lines = [line("t0", {"c1": "pass"}), line("t0", {"c1": "fail"}, replicate=1)]
+    card = result([gate_row()], lines, replicates=2)
+    assert card.criteria[0].counts.uncertain == 1
+    assert card.blocked.by_cause == {"flapping": 1}
+    assert card.run_verdict == "incomplete"
+
+
+def test_k_of_n_runs_of_a_task() -> None:
+    states = ["pass", "pass", "fail", "fail", "fail", "pass"]
+    tasks = {f"t{i}": "A" if i < 3 else "B" for i in range(6)}
+    lines = [line(f"t{i}", {"c1": s}) for i, s in enumerate(states)]
+    over = survey([f"t{i}" for i in range(6)], tasks=tasks)
+    assert result([gate_row()], lines, over=over, policy=Policy(per_task=(2, 3))).run_verdict == (
+        "fail"
+    )
+    half = Policy(per_task=(1, 3))
+    assert result([gate_row()], lines, over=over, policy=half).run_verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    ("klass", "policy", "status", "verdict"),
+    [
+        ("judge", Policy(), None, "pass"),
+        ("judge", Policy(require_validated=True), None, "incomplete"),
+        ("code", Policy(require_validated=True), None, "pass"),
+        ("judge", Policy(require_verified=True), None, "incomplete"),
+        ("judge", Policy(require_verified=True), "confirmed", "pass"),
+        ("judge", Policy(), "failed", "incomplete"),
+        ("judge", Policy(), "notInScope", "pass"),
+    ],
+)
+def test_trust_in_a_judge_may_be_asked_for(
+    klass: str, policy: Policy, status: Any, verdict: str
+) -> None:
+    checked = Verification(status=status) if status else None
+    lines = [line("t0", {"c1": "pass"}, made=klass, verification=checked)]
+    assert result([gate_row(klass=klass)], lines, policy=policy).run_verdict == verdict
+
+
+def test_a_rate_by_an_unvalidated_judge_stays_incomplete() -> None:
+    from fractions import Fraction
+
+    policy = Policy(rate=Fraction(1, 2))
+    lines = [line(f"t{i}", {"c1": "pass"}) for i in range(4)]
+    assert result([gate_row()], lines, policy=policy).run_verdict == "pass"
+    assert result([gate_row(klass="judge")], lines, policy=policy).run_verdict == "incomplete"
+
+
+def test_a_judge_without_temperature_0_leaves_the_run_incomplete() -> None:
+    lines = [line("t0", {"c1": "pass"}, made="judge", judge_model="m", temperature=None)]
+    card = result([gate_row(klass="judge")], lines)
+    assert card.run_verdict == "incomplete"
+    assert any("temperature" in gap for gap in card.gate.gaps)
+
+
+def test_a_waived_cell_does_not_count_and_is_still_shown() -> None:
+    lines = [line("t0", {"c1": "fail"}), line("t1", {"c1": "pass"})]
+    known = Known(waived=frozenset({("c1", "t0")}))
+    card = result([gate_row()], lines, known=known)
+    row = card.criteria[0]
+    assert (card.run_verdict, row.result, row.counts.fail, row.waived) == (
+        "pass", "fail", 1, "1 fail",
+    )  # fmt: skip
+
+
+def test_grounded_counts_decided_verdicts_whose_evidence_all_resolves() -> None:
+    dead = Ref(obs="o", path="name", value="y", match="dead")
+    shaky = MatrixVerdictFile(
+        trajectory_id="t1", fidelity=WHOLE, dense_map={"c1": "pass"},
+        verdicts=(Verdict(criterion_id="c1", critique="x", result="pass", refs=(REF, dead)),),
+    )  # fmt: skip
+    card = result([gate_row()], [line("t0", {"c1": "pass"}), shaky])
+    assert (card.grounded.k, card.grounded.n) == (1, 2)
+
+
+def test_lines_are_folded_as_they_stream() -> None:
+    lines = [line(f"t{i}", {"c1": s}) for i, s in enumerate(["pass", "fail", "na", "uncertain"])]
+    over = survey([f"t{i}" for i in range(4)])
+    assert result([gate_row()], lines, over=over) == result([gate_row()], iter(lines), over=over)  # type: ignore[arg-type]
