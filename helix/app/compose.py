@@ -33,6 +33,9 @@ HYDRA_BASE = "1.3"
 _OVERRIDE = re.compile(r"(\+{0,2}|~)([^=@+~]+)(@[^=]*)?(?:(=)(.*))?", re.DOTALL)
 _MISSING = "???"
 
+# On import, so that the worker processes of a launcher know it too.
+OmegaConf.register_new_resolver("helix_package", lambda p: str(PACKAGE / p), replace=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Typed:
@@ -80,7 +83,6 @@ def typed(words: Sequence[str], groups: Sequence[str], *, multirun: bool) -> lis
 def opened(command: str, folders: Sequence[str]) -> Iterator[Hydra]:
     """Open Hydra for a command over conf/ and further config folders; closed afterwards."""
     version.setbase(HYDRA_BASE)
-    OmegaConf.register_new_resolver("helix_package", lambda p: str(PACKAGE / p), replace=True)
     with as_config_error():
         path = create_config_search_path(str(conf_dir()))
         for folder in folders:

@@ -15,7 +15,7 @@ from hydra._internal.utils import get_args_parser
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
-from omegaconf import DictConfig, open_dict
+from omegaconf import DictConfig, OmegaConf, open_dict
 
 from helix.app import compose as composing
 from helix.app import console, job
@@ -83,12 +83,13 @@ def _show(hydra: Hydra, command: str, args: argparse.Namespace, words: Sequence[
     composing.compose(hydra, command, words)
     args.overrides = list(words)
     try:
-        if args.cfg:
-            hydra.show_cfg(command, args.overrides, args.cfg, args.package, args.resolve)
-        elif args.info:
-            hydra.show_info(args.info, config_name=command, overrides=args.overrides)
-        else:
-            hydra.hydra_help(command, args_parser=get_args_parser(), args=args)
+        with composing.as_config_error():
+            if args.cfg:
+                hydra.show_cfg(command, args.overrides, args.cfg, args.package, args.resolve)
+            elif args.info:
+                hydra.show_info(args.info, config_name=command, overrides=args.overrides)
+            else:
+                hydra.hydra_help(command, args_parser=get_args_parser(), args=args)
     except SystemExit:
         # Hydra has said why; its status 1 would read as a gate that fails.
         return ExitCode.USAGE
@@ -133,7 +134,9 @@ def _sweep(
 def _preflight(hydra: Hydra, composed: DictConfig, root: Path, overrides: Sequence[Typed]) -> None:
     """Compose and validate every job of a sweep before the first one starts."""
     folders: dict[Path, int] = {}
-    for number, words in enumerate(_jobs(hydra, composed)):
+    with composing.as_config_error():
+        jobs = _jobs(hydra, composed)
+    for number, words in enumerate(jobs):
         try:
             with composing.as_config_error():
                 config = hydra.config_loader.load_sweep_config(composed, list(words))
@@ -152,18 +155,26 @@ def _preflight(hydra: Hydra, composed: DictConfig, root: Path, overrides: Sequen
                 f"{folders[folder]} and {number}); ${{hydra.job.num}} differs"
             )
         folders[folder] = number
+    if not folders:
+        raise ConfigError("the sweep has no jobs: give a key values separated by commas")
 
 
 def _jobs(hydra: Hydra, composed: DictConfig) -> list[list[str]]:
     params = composed.hydra.sweeper.params or {}
     words = [f"{key}={value}" for key, value in params.items()]
-    words += [str(word) for word in composed.hydra.overrides.task]
+    words += _words(composed.hydra)
     parsed = OverridesParser.create(config_loader=hydra.config_loader).parse_overrides(words)
     return BasicSweeper.split_arguments(parsed, max_batch_size=None)[0]
+
+
+def _words(hydra: Any) -> list[str]:
+    """Return the overrides of a job, `${…}` in them as typed."""
+    words: Any = OmegaConf.to_container(hydra.overrides.task, resolve=False)
+    return [str(word) for word in words]
 
 
 def _task(command: str, added: Sequence[str], config: DictConfig) -> Any:
     """Be one job of a sweep, perhaps in a process of its own."""
     own = HydraConfig.get()
-    folder, words = Path(own.runtime.output_dir), [*own.overrides.task, *added]
+    folder, words = Path(own.runtime.output_dir), [*_words(own), *added]
     return int(job.execute(command, composing.validated(config), folder, words))

@@ -67,6 +67,8 @@ TABLE = {
         ["-m", "sampling.seed=1,2", "hydra.sweep.subdir=same"],
         ["hydra.sweep.subdir must differ between jobs"],
     ),
+    "a sweep over nothing": (["-m", "subject.name=glob(x*)"], ["the sweep has no jobs"]),
+    "an interpolation in a sweep": (["-m", "subject.name=${no.such}"], ["'no.such' not found"]),
     "standard input in a sweep": (
         ["-m", "sampling.seed=1,2", "subject.traces=-"],
         ["standard input can be read once"],
