@@ -152,7 +152,7 @@ class Work:
     def _context(self) -> CheckContext:
         subject = self.prepared.config.subject
         return CheckContext(
-            inventory=frozenset(subject.tools),
+            inventory=frozenset((*subject.tools, *self.prepared.suite.suite.tools)),
             seen=frozenset(self.survey.tools),
             complete_channels=subject.complete_channels,
         )

@@ -121,7 +121,8 @@ def compile(
     raise_errors(findings)
     retired = tuple(r.criterion for r in file.rows if r.criterion.status == "retired")
     parts = [[row.id, row.digest] for row in rows] + [[r.criterion_id] for r in retired]
-    whole = digest({"suite": file.name, "version": file.version, "rows": parts})
+    tools = sorted(file.tools)
+    whole = digest({"suite": file.name, "version": file.version, "tools": tools, "rows": parts})
     return CompiledSuite(file.suite, rows, retired, whole)
 
 

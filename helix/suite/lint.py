@@ -30,7 +30,7 @@ def lint(
 ) -> list[Finding]:
     """Return everything found in a suite, in file order; SuiteError where it is no suite at all.
 
-    With the subject's `inventory`, names of tools that are not in it are warned of.
+    Where the subject's `inventory` or the suite's `tools` are given, other names are warned of.
     """
     file = suite if isinstance(suite, SuiteFile) else load(suite)
     rows, findings = examine(file, registry, Settings())
@@ -41,8 +41,9 @@ def lint(
         for key, text in _warnings(row.criterion, compiled.get(row.criterion.criterion_id)):
             findings.append(_warning(file, row.at, row.criterion.criterion_id, key, text))
     findings += _duplicates(file)
-    if inventory:
-        findings += _strange_tools(file, rows, inventory)
+    known = {*inventory, *file.tools}
+    if known:
+        findings += _strange_tools(file, rows, known)
     return sorted(findings, key=lambda finding: (finding.line, finding.level))
 
 
@@ -92,7 +93,7 @@ def _strange_tools(
     for row in rows:
         for name in sorted({*named_tools(row.params), *named_tools(row.judge_inputs)}):
             if name not in inventory:
-                text = f"tool '{name}' is not in subject.tools{did_you_mean(name, inventory)}"
+                text = f"tool '{name}' is in no inventory{did_you_mean(name, inventory)}"
                 yield _warning(file, places[row.id], row.id, "code_eval", text)
 
 

@@ -40,13 +40,14 @@ class SuiteFile:
     rows: tuple[Row, ...]
     problems: tuple[Finding, ...]
     broken: tuple[tuple[int, Any], ...] = ()
+    tools: tuple[str, ...] = ()
 
     @property
     def suite(self) -> Suite:
         """The suite; SuiteError lists every problem of its shape."""
         raise_errors(self.problems)
         criteria = tuple(row.criterion for row in self.rows)
-        return Suite(suite=self.name, version=self.version, criteria=criteria)
+        return Suite(suite=self.name, version=self.version, tools=self.tools, criteria=criteria)
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -81,7 +82,15 @@ def from_source(source: Source) -> SuiteFile:
             rows.append(row)
     head = _head(source, value, problems)
     problems += _duplicates(source, value["criteria"])
-    return SuiteFile(source, head.suite, head.version, tuple(rows), tuple(problems), tuple(broken))
+    return SuiteFile(
+        source=source,
+        name=head.suite,
+        version=head.version,
+        rows=tuple(rows),
+        problems=tuple(problems),
+        broken=tuple(broken),
+        tools=head.tools,
+    )
 
 
 def from_suite(suite: Suite) -> SuiteFile:
@@ -89,7 +98,8 @@ def from_suite(suite: Suite) -> SuiteFile:
     source = Source("", None)
     rows = tuple(Row(criterion, at, 0) for at, criterion in enumerate(suite.criteria))
     ids = [{"criterion_id": criterion.criterion_id} for criterion in suite.criteria]
-    return SuiteFile(source, suite.suite, suite.version, rows, tuple(_duplicates(source, ids)))
+    problems = tuple(_duplicates(source, ids))
+    return SuiteFile(source, suite.suite, suite.version, rows, problems, tools=suite.tools)
 
 
 def row_id(raw: Any, at: int) -> str:
