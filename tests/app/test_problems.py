@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from helix.app import keys
 from helix.app.cli import main
 
 GIVEN = ["subject.traces=x.jsonl", "criteria.file=x.yaml"]
@@ -188,3 +194,50 @@ def test_words_come_in_any_order(here: Path, capsys: pytest.CaptureFixture[str])
         [*GIVEN, "sampling.seed=x,1", "--multirun"],
     ):
         assert "job 0" in said(words, capsys)
+
+
+def test_the_overrides_of_the_cases_that_are_usage_errors_are(
+    shared: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = shared / "cases" / "gate_stats_cache" / "G08-cache-key-and-overrides.json"
+    variants = json.loads(path.read_text(encoding="utf-8"))["input"]["variants"]
+    wrong = [variant for variant in variants if variant["expected"] == "usage error"]
+    assert len(wrong) == 3
+    for variant in wrong:
+        assert variant.get("hint", "judge.temperature") in said(
+            [*GIVEN, *variant["overrides"]], capsys
+        )
+
+
+VALUES = [
+    *("1", "x", "null", "[1,2]", "{a:1}", "[", "{", "a,b", "'x'", "", "${x}", "${", "???", "[[1]]"),
+    *("1e400", "0x1", "é", "\\", "$", "choice(1,2)", "range(1,3)", "int(3)", "[null]", "\n", "\0"),
+    *("${oc.env:HOME}", "${helix_package:x}", "@", "~", "=", "{a:{b:[1]}}", "[{criterion:a}]"),
+]
+KEYS = [*keys.names(), "judge", "gate", "experiment", "hydra", "hydra.run.dir", "hydra.launcher"]
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    words=st.lists(
+        st.builds(
+            "{}{}{}{}".format,
+            st.sampled_from(["", "", "+", "++", "~"]),
+            st.sampled_from(KEYS),
+            st.sampled_from(["=", "=", "=", "", "@x="]),
+            st.sampled_from(VALUES),
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+    flags=st.sampled_from([["--cfg", "job"], ["-m"], []]),
+)
+def test_nothing_that_can_be_typed_is_a_crash(
+    here: Path, words: list[str], flags: list[str]
+) -> None:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(["evaluate", "subject.traces=/no/such", "criteria.file=/no", *words, *flags])
+    assert code in (0, 2), err.getvalue()

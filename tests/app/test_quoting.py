@@ -8,7 +8,7 @@ import pytest
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import QuotedString
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix.app.keys import Key
@@ -20,6 +20,7 @@ PATH = Key("path")
 TEXTS = Key("texts")
 OTHER = Key("other")
 
+QUICK = settings(max_examples=100, deadline=None)
 NASTY = st.text(st.sampled_from("'\"\\ ,#(){}[]~=é:$%a1.*\t"), max_size=12)
 ANY_TEXT = NASTY | st.text(max_size=20)
 
@@ -36,22 +37,26 @@ def plain(value: Any) -> Any:
     return [plain(item) for item in value] if isinstance(value, list) else value
 
 
+@QUICK
 @given(ANY_TEXT)
 def test_hydra_reads_quoted_text_as_it_was(text: str) -> None:
     assert read(quoted(text)) == text
     assert is_quoted(quoted(text))
 
 
+@QUICK
 @given(ANY_TEXT.filter(lambda text: not is_quoted(text)))
 def test_one_text_is_everything_behind_the_equals_sign(text: str) -> None:
     assert read(shaped(text, TEXT, multirun=False)) == text
 
 
+@QUICK
 @given(ANY_TEXT.filter(lambda text: not is_quoted(text) and not text.startswith("[")))
 def test_a_path_is_everything_behind_the_equals_sign(text: str) -> None:
     assert read(shaped(text, PATH, multirun=False)) == text
 
 
+@QUICK
 @given(st.lists(ANY_TEXT, min_size=1))
 def test_a_list_of_quoted_texts_is_that_list(texts: list[str]) -> None:
     typed = ", ".join(map(quoted, texts))
@@ -59,6 +64,7 @@ def test_a_list_of_quoted_texts_is_that_list(texts: list[str]) -> None:
     assert read(shaped(f"[{typed}]", PATH, multirun=False)) == texts
 
 
+@QUICK
 @given(st.lists(ANY_TEXT, min_size=2))
 def test_a_sweep_reaches_its_jobs_as_it_was_typed(texts: list[str]) -> None:
     typed = ",".join(map(quoted, texts))
@@ -121,6 +127,7 @@ def test_what_a_sweep_reads(typed: str, key: Key, expected: str) -> None:
     assert shaped(typed, key, multirun=True) == expected
 
 
+@QUICK
 @given(st.lists(st.text(st.sampled_from("ab (é#"), min_size=1), min_size=1))
 def test_pieces_joined_by_commas_are_the_text(texts: list[str]) -> None:
     assert ",".join(pieces(",".join(texts))) == ",".join(texts)
