@@ -43,7 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.tell("helix: interrupted; the same command goes on where it stopped")
         return int(ExitCode.INTERRUPTED)
     except SystemExit as ended:
-        return ended.code if isinstance(ended.code, int) else int(ExitCode.PASS)
+        # From argparse, which has said why.
+        return ended.code if isinstance(ended.code, int) else int(ExitCode.USAGE)
     except Exception as error:
         return int(failures.told(error))
 

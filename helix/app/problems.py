@@ -63,9 +63,8 @@ def unknown_key(key: str) -> str:
 def unknown_option(group: str, option: str, choices: Iterable[str]) -> str:
     """Return the sentence for a choice that a config group does not have."""
     listed = sorted(choices)
-    return f"{group} must be one of {', '.join(listed)} (got '{option}'" + (
-        f"{did_you_mean(option, listed)})" if did_you_mean(option, listed) else ")"
-    )
+    hint = did_you_mean(option, listed)
+    return f"{group} must be one of {', '.join(listed)} (got '{option}'{hint})"
 
 
 def of(error: ValidationError, typed: Sequence[str], choices: Mapping[str, str]) -> Iterator[str]:

@@ -218,7 +218,7 @@ KEYS = [*keys.names(), "judge", "gate", "experiment", "hydra", "hydra.run.dir", 
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     words=st.lists(
