@@ -177,11 +177,12 @@ def _gaps(
         gaps.append("no cell was adjudicated")
     broken = sum(1 for entry in selected if not entry.fidelity.complete)
     if broken:
-        gaps.append(f"{broken} traces could not be judged, being cut off or empty")
+        gaps.append(f"{_many(broken, 'trace')} could not be judged, being cut off or empty")
     if survey.load.failures:
         first = survey.load.failures[0]
         place = f"{first.file}:{first.line}" if first.line else first.file
-        gaps.append(f"{len(survey.load.failures)} records could not be read (first: {place})")
+        unread = _many(len(survey.load.failures), "record")
+        gaps.append(f"{unread} could not be read (first: {place})")
     if run.unpinned and any(row.gating and row.klass != "code" for row in plan.rows):
         gaps.append("the judge ran without temperature 0, and its repeats were not measured stable")
     expired = [w["criterion"] for w in plan.waivers if w.get("expired")]
@@ -189,6 +190,10 @@ def _gaps(
         gaps.append(f"expired waivers: {', '.join(expired)}")
     gaps += [f"{r.criterion_id}: {r.reason}" for r in criteria if r.gate == "incomplete"]
     return tuple(gaps)
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _answered(judge: JudgeRecord, run: RunTally) -> JudgeRecord:

@@ -95,9 +95,9 @@ class RowTally:
         if not self.row.gating:
             return None, None
         if result == "fail":
-            return "fail", f"failed on {self.counts['fail']} of {self._decided()} decided cells"
+            return "fail", f"failed on {self.counts['fail']} of {self._decided()} decided traces"
         if result == "uncertain":
-            return "incomplete", f"undecided on {self.counts['uncertain']} cells"
+            return "incomplete", f"undecided on {self.counts['uncertain']} of {self.counts.total()} traces"
         if result == "na" and not self.aside and not self.row.may_not_apply:
             return "incomplete", "applied to nothing: a gating row over zero cases proves nothing"
         if self.row.klass != "code":
