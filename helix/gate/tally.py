@@ -97,7 +97,8 @@ class RowTally:
         if result == "fail":
             return "fail", f"failed on {self.counts['fail']} of {self._decided()} decided traces"
         if result == "uncertain":
-            return "incomplete", f"undecided on {self.counts['uncertain']} of {self.counts.total()} traces"
+            undecided = self.counts["uncertain"]
+            return "incomplete", f"undecided on {undecided} of {self.counts.total()} traces"
         if result == "na" and not self.aside and not self.row.may_not_apply:
             return "incomplete", "applied to nothing: a gating row over zero cases proves nothing"
         if self.row.klass != "code":

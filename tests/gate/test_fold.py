@@ -127,7 +127,8 @@ def test_all_gaps_are_named_in_one_pass() -> None:
     lines = [line("t0", {"a": "uncertain", "b": "na", "c": "pass"})]
     card = result(rows, lines, over=survey(["t0", "t1"], failures=1, cut=["t1"]))
     told = " | ".join(card.gate.gaps)
-    for part in ("1 record could not", "1 trace could not be judged", "a: undecided", "b: undecided"):
+    named = ("1 record could not", "1 trace could not be judged", "a: undecided", "b: undecided")
+    for part in named:
         assert part in told
 
 
