@@ -17,7 +17,7 @@ from helix.model.verdict import MAX_CITED, Ref, Scan
 
 MOST_REFS = 8
 _SHOWN = 60
-_ANY_TEXT = r"\S"
+_INK, _BLANK = r"\S", r"^\s*$"
 
 
 def as_text(value: Any) -> str:
@@ -40,8 +40,8 @@ def cite(trace: Trace, place: Place, span: Span | None = None, note: str | None 
     """Return the ref of one place, verbatim and at most 200 characters.
 
     Of a longer text the part around `span` is cited; of a longer object the leaf that holds the
-    words at `span` of its canonical JSON, else its first leaf. Blank text cannot be quoted, so a
-    scan shows that nothing stands there.
+    words at `span` of its canonical JSON, else its first leaf. Blank text cannot be quoted, nor
+    can a part of one long token: there a scan shows that nothing, or something, stands there.
     """
     steps, value = parse_relative(place.path).steps, place.value
     text = as_text(value)
@@ -51,16 +51,17 @@ def cite(trace: Trace, place: Place, span: Span | None = None, note: str | None 
         text = as_text(value)
         at = text.find(words)
         span = (at, at + len(words)) if at >= 0 else None
-    text = excerpt(text, span)
+    quoted = excerpt(text, span)
     path = render_steps(steps)
-    if not text.split():
-        channel = address(trace, place.obs, path)
-        return scanned(trace, channel, _ANY_TEXT) or Ref(obs=place.obs, path=path, value=text)
-    return Ref(obs=place.obs, path=path, value=text, note=note)
+    if quoted is not None and quoted.split():
+        return Ref(obs=place.obs, path=path, value=quoted, note=note)
+    pattern = _BLANK if quoted is None else _INK
+    proof = scanned(trace, address(trace, place.obs, path), pattern)
+    return proof or Ref(obs=place.obs, path=path, value=text[:MAX_CITED], note=note)
 
 
-def excerpt(text: str, span: Span | None = None) -> str:
-    """Return at most 200 characters of a text, around the span, cut between tokens if it can be."""
+def excerpt(text: str, span: Span | None = None) -> str | None:
+    """Return at most 200 characters around the span, cut between tokens; None if none can be."""
     if len(text) <= MAX_CITED:
         return text
     start, end = span or (0, 0)
@@ -69,10 +70,9 @@ def excerpt(text: str, span: Span | None = None) -> str:
     right = left + MAX_CITED
     while left < start and _inside_token(text, left):
         left += 1
-    cut = right
-    while cut > end and cut > left and _inside_token(text, cut):
-        cut -= 1
-    return text[left : cut if cut > left else right]
+    while right > max(end, left + 1) and _inside_token(text, right):
+        right -= 1
+    return None if _inside_token(text, left) or _inside_token(text, right) else text[left:right]
 
 
 def absence(trace: Trace, channel: FieldPath, pattern: str = "") -> Ref | None:

@@ -13,9 +13,12 @@ from pydantic import model_validator
 
 from helix.checks.conditions import Event, Selector, calls, events, proofs
 from helix.checks.evidence import cite
-from helix.checks.outcome import capped, no_call, told, unknown_tools
-from helix.checks.parameters import Params
+from helix.checks.outcome import WORST_FIRST, capped, no_call, told, unknown_tools
+from helix.checks.parameters import Params, RelativePath
 from helix.checks.sequence import Line, before
+from helix.fieldpath import FieldPath
+from helix.model.canonical import canonical_text
+from helix.model.select import within
 from helix.model.trace import Trace
 from helix.model.verdict import Cause, CellState, Ref
 from helix.registry import Check, CheckContext, Decision
@@ -28,7 +31,9 @@ class OrderParams(Params):
 
     `never-without`: each `then` needs a `first` before it. `before`: the same, but a trace without
     any `first` is na. `each`: each `then` needs a `first` of its own, after the previous `then`.
-    `latest_of`: the last such event before each `then` must itself be a `first`.
+    `latest_of`: the last such event before each `then` must itself be a `first`. `same`: a path of
+    arguments; calls that differ there (another order, another booking) have nothing to do with
+    each other, while messages serve all.
     """
 
     first: Selector
@@ -36,11 +41,14 @@ class OrderParams(Params):
     mode: Literal["never-without", "before"] = "never-without"
     each: bool = False
     latest_of: Selector | None = None
+    same: RelativePath | None = None
 
     @model_validator(mode="after")
     def _modes_fit(self) -> OrderParams:
         if self.mode == "before" and (self.each or self.latest_of is not None):
             raise ValueError("mode: before takes neither each nor latest_of")
+        if self.same is not None and self.same.steps[0] != "input":
+            raise ValueError(f"same must be a path of the arguments, input.… (got {self.same})")
         return self
 
 
@@ -63,11 +71,11 @@ def required_order(trace: Trace, params: OrderParams, context: CheckContext) -> 
     thens = events(trace, params.then)
     if not thens:
         return _nothing(trace, params.then, context)
-    order = _Order(trace, params)
-    if params.mode == "before" and not order.firsts.events:
+    firsts = events(trace, params.first)
+    if params.mode == "before" and not firsts:
         decision = _nothing(trace, params.first, context)
     else:
-        decision = order.decide(thens)
+        decision = _decide(trace, params, thens, firsts)
     latest = params.latest_of.tools if params.latest_of else ()
     sways: list[tuple[tuple[str, ...], tuple[CellState, ...]]] = [
         (params.then.tools, ("pass", "na")),
@@ -89,28 +97,77 @@ class _Ruling:
     cause: Cause | None = None
 
 
+def _decide(
+    trace: Trace, params: OrderParams, thens: Sequence[Event], firsts: Sequence[Event]
+) -> Decision:
+    """Rule on every `then` and fold: a fail decides, then an uncertain."""
+    rulings = sorted(_rulings(trace, params, thens, firsts), key=lambda pair: pair[0].seq)
+    for state in WORST_FIRST:
+        found = [(then, ruling) for then, ruling in rulings if ruling.state == state]
+        if found:
+            break
+    text = told([ruling.text for _, ruling in found], len(rulings))
+    if len(found) > MOST_PAIRS:
+        text += f"; the first {MOST_PAIRS} are cited"
+    refs = _refs(trace, found[:MOST_PAIRS])
+    if state == "fail" and not firsts:
+        refs += proofs(trace, params.first)
+    return Decision(state, text, refs, found[0][1].cause)
+
+
+def _rulings(
+    trace: Trace, params: OrderParams, thens: Sequence[Event], firsts: Sequence[Event]
+) -> Iterator[tuple[Event, _Ruling]]:
+    latest = events(trace, params.latest_of) if params.latest_of else ()
+    if params.same is None:
+        yield from _Order(params, firsts, latest).rulings(thens)
+        return
+    keys = _Keys(trace, params.same)
+    groups: dict[str | None, list[Event]] = {}
+    for then in thens:
+        groups.setdefault(keys.of(then), []).append(then)
+    for key, members in groups.items():
+        order = _Order(params, keys.serving(key, firsts), keys.serving(key, latest))
+        yield from order.rulings(members)
+
+
+class _Keys:
+    """What calls hold at the path `same`; a message has no key and serves every call."""
+
+    def __init__(self, trace: Trace, path: FieldPath) -> None:
+        self._calls = {o.id: o for o in trace.observations}
+        self._path = path
+
+    def of(self, event: Event) -> str | None:
+        """Return what a call holds there as canonical JSON, empty where it holds nothing."""
+        call = self._calls.get(event.id)
+        if call is None:
+            return None
+        places = within(call, self._path.steps)
+        return ",".join(canonical_text(place.value) for place in places if not place.missing)
+
+    def serving(self, key: str | None, found: Sequence[Event]) -> list[Event]:
+        """Return the events that calls of this key may rest on."""
+        if key is None:
+            return list(found)
+        return [event for event in found if self.of(event) in (None, key)]
+
+
 class _Order:
-    """The events of one trace, indexed for rulings."""
+    """The events that one group of `then` may rest on, indexed for rulings."""
 
-    def __init__(self, trace: Trace, params: OrderParams) -> None:
-        self._trace, self._params = trace, params
-        self.firsts = Line(events(trace, params.first))
-        self._hits = {event.id: event.hit for event in self.firsts.events}
-        self._latest = Line(events(trace, params.latest_of)) if params.latest_of else None
+    def __init__(
+        self, params: OrderParams, firsts: Sequence[Event], latest: Sequence[Event]
+    ) -> None:
+        self._params = params
+        self._firsts = Line(firsts)
+        self._hits = {event.id: event for event in firsts}
+        self._latest = Line(latest) if params.latest_of else None
 
-    def decide(self, thens: Sequence[Event]) -> Decision:
-        """Rule on every `then` and fold: a fail decides, then an uncertain."""
-        rulings = [(then, self._certain(then, afters)) for then, afters in self._bounds(thens)]
-        for state in ("fail", "uncertain"):
-            found = [(then, ruling) for then, ruling in rulings if ruling.state == state]
-            if found:
-                text = told([ruling.text for _, ruling in found], len(rulings))
-                refs = self._refs(found[:MOST_PAIRS]) + (self._proof() if state == "fail" else ())
-                return Decision(state, text, refs, found[0][1].cause)
-        text = told([ruling.text for _, ruling in rulings], len(rulings))
-        if len(rulings) > MOST_PAIRS:
-            text += f"; the first {MOST_PAIRS} are cited"
-        return Decision("pass", text, self._refs(rulings[:MOST_PAIRS]))
+    def rulings(self, thens: Sequence[Event]) -> Iterator[tuple[Event, _Ruling]]:
+        """Yield what is said of each `then`."""
+        for then, afters in self._bounds(thens):
+            yield then, self._certain(then, afters)
 
     def _bounds(self, thens: Sequence[Event]) -> Iterator[tuple[Event, list[Event | None]]]:
         """Yield each `then` with what its `first` must follow; two bounds where one is unsure."""
@@ -136,11 +193,11 @@ class _Order:
     def _rule(self, then: Event, after: Event | None) -> _Ruling:
         if self._latest is not None:
             return self._rule_latest(self._latest, then, after)
-        first = self.firsts.nearest(then, after)
+        first = self._firsts.nearest(then, after)
         if first is not None:
             return _Ruling("pass", f"{then.label} follows {first.label}", first)
         own = f" after {after.label}" if after else ""
-        loose = next(self.firsts.possible(then, after), None)
+        loose = next(self._firsts.possible(then, after), None)
         if loose is not None:
             text = f"whether {loose.label} is a {self._params.first} before {then.label}{own}"
             cause = loose.cause or "ambiguous-order"
@@ -153,7 +210,7 @@ class _Order:
         for other in latest.possible(then, after):
             if last is not None and before(other, last):
                 continue
-            if other.hit is None or self._as_first(other, then).state != ruling.state:
+            if self._as_first(other, then).state != ruling.state:
                 text = f"whether {other.label} is the last event before {then.label} is not known"
                 return _Ruling("uncertain", text, other, other.cause or "ambiguous-order")
         return ruling
@@ -162,28 +219,24 @@ class _Order:
         wanted = self._params.first
         if last is None:
             return _Ruling("fail", f"{then.label} has no {self._params.latest_of} before it")
-        hit = self._hits.get(last.id, False)
+        first = self._hits.get(last.id)
         text = f"the last {self._params.latest_of} before {then.label} is {last.label}"
-        if hit is None:
-            cause = next(e.cause for e in self.firsts.events if e.id == last.id)
-            return _Ruling(
-                "uncertain", f"{text}, and nobody knows if it is a {wanted}", last, cause
-            )
-        if hit:
-            return _Ruling("pass", text, last)
+        if first is not None and first.hit:
+            return _Ruling("pass", text, first)
+        if first is not None:
+            text = f"{text}, and whether it is a {wanted} is not known"
+            return _Ruling("uncertain", text, last, first.cause)
         return _Ruling("fail", f"{text}, which is no {wanted}", last)
 
-    def _refs(self, rulings: Sequence[tuple[Event, _Ruling]]) -> tuple[Ref, ...]:
-        found: dict[tuple[str, str], Ref] = {}
-        for then, ruling in rulings:
-            for event in (then, ruling.decider):
-                if event is not None:
-                    ref = cite(self._trace, event.place, event.span)
-                    found.setdefault((ref.obs, ref.path), ref)
-        return tuple(found.values())
 
-    def _proof(self) -> tuple[Ref, ...]:
-        return () if self.firsts.events else proofs(self._trace, self._params.first)
+def _refs(trace: Trace, rulings: Sequence[tuple[Event, _Ruling]]) -> tuple[Ref, ...]:
+    found: dict[tuple[str, str], Ref] = {}
+    for then, ruling in rulings:
+        for event in (then, ruling.decider):
+            if event is not None:
+                ref = cite(trace, event.place, event.span)
+                found.setdefault((ref.obs, ref.path), ref)
+    return tuple(found.values())
 
 
 def _nothing(trace: Trace, selector: Selector, context: CheckContext) -> Decision:
