@@ -7,13 +7,13 @@ it is an EVENT named `orphan-result`, so that it is seen and never counted as a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from helix.ingest.identity import Ids, derived_id
 from helix.ingest.pairing import NOT_RECORDED, Call, Pairing, Result, arguments
-from helix.model.trace import Message, Observation, Source, Trace
+from helix.model.trace import TOOL, Message, Observation, Source, Trace
 
 ORPHAN: Final = "orphan-result"
 SYSTEM_ROLES: Final = ("system", "developer")
@@ -69,22 +69,41 @@ class Conversation:
         """Add a message."""
         self._turns.append(_Turn(self._unique(wanted_id), self._next(), role, text))
 
-    def call(self, key: str | None, name: str, source: Any, *, free_text: bool = False) -> None:
-        """Add a call made in the last message; `source` is its arguments as they stand there."""
-        parent = self._turns[-1]
-        call = Call(key, name, self._next(), parent.id, source, free_text)
-        parent.calls.append(call)
-        self._done.append(call)
-        self._pairing.call(call)
+    def call(
+        self, key: str | None, name: str, source: Any, *, free_text: bool = False, **parts: Any
+    ) -> Call:
+        """Add a call made in the last message; `source` is its arguments as they stand there.
 
-    def result(self, result: Result) -> None:
-        """Add a result; it goes to its call, or stands alone and flagged."""
-        flags = self._pairing.result(result)
+        `parts` are further fields of the call; one that has its `result` waits for none.
+        """
+        parent = self._turns[-1] if self._turns else None
+        call = Call(
+            key, name, self._next(), parent.id if parent else None, source, free_text, **parts
+        )
+        if call.within is None and parent is not None:
+            parent.calls.append(call)
+        self._done.append(call)
+        if call.result is None:
+            self._pairing.call(call)
+        return call
+
+    def event(self, key: str, name: str, result: Result, **parts: Any) -> Call:
+        """Add what was seen or done without being a call of the last message."""
+        event = Call(key, name, self._next(), None, result=result, **{"type": "EVENT", **parts})
+        self._done.append(event)
+        return event
+
+    def result(self, result: Result, among: Sequence[Call] | None = None) -> None:
+        """Add a result; it goes to its call (one of `among` if it has no id), or stands alone."""
+        flags = self._pairing.result(result, among)
         if flags:
             self._done.append(_Orphan(result, self._next(), flags))
 
     def finish(self, **parts: Any) -> Trace:
-        """Return the trace; `parts` are further fields of it (metadata, labels, raw, …)."""
+        """Return the trace; `parts` are further fields of it (metadata, labels, raw, …).
+
+        `input` and `output` add to what the messages say, and come first.
+        """
         self._pairing.close()
         named: dict[int, str] = {}
         observations = [self._observation(item, named) for item in self._done]
@@ -94,8 +113,8 @@ class Conversation:
         trace = Trace(
             id=self._id,
             source=self._source,
-            input=self._input(transcript),
-            output=self._output(),
+            input={**self._input(transcript), **parts.pop("input", {})},
+            output={**self._output(), **parts.pop("output", {})},
             observations=observations,
             transcript=transcript,
             flags=tuple(sorted(flags)),
@@ -127,7 +146,10 @@ class Conversation:
             taken,
             item.seq,
             item.name,
-            parent_id=item.parent_id,
+            item.type,
+            start_time=item.start,
+            end_time=item.end,
+            parent_id=named[item.within.seq] if item.within else item.parent_id,
             flags=item.flags,
             **asked,
             **_output_of(item.result),
@@ -176,7 +198,8 @@ class Conversation:
 
     def _output(self) -> dict[str, Any]:
         """The last thing that the agent said after its last call; none if it ended with a call."""
-        last = max((item.seq for item in self._done), default=-1)
+        calls = (i for i in self._done if isinstance(i, _Orphan) or i.type == TOOL)
+        last = max((item.seq for item in calls), default=-1)
         for turn in reversed(self._turns):
             if turn.seq < last:
                 break
@@ -186,6 +209,8 @@ class Conversation:
 
 
 def _input_of(call: Call) -> dict[str, Any]:
+    if call.type != TOOL:
+        return {"input": call.arguments}
     if call.free_text:
         said = call.arguments if isinstance(call.arguments, str) else ""
         return {"input": said, "input_text": said}
@@ -201,6 +226,4 @@ def _output_of(result: Result | None) -> dict[str, Any]:
     told: dict[str, Any] = {"error": result.error, "status": result.status}
     if result.value is not NOT_RECORDED:
         told["output"] = result.value
-    else:
-        told["output_text"] = result.text
-    return told
+    return {**told, "output_text": result.text}

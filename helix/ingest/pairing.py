@@ -7,11 +7,12 @@ pair by position and say so; a parallel turn without ids is ambiguous.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from helix.model.jsontext import decode
+from helix.model.trace import TOOL
 
 MAX_ENCODINGS: Final = 3
 NOT_RECORDED: Final[Any] = object()
@@ -32,7 +33,10 @@ class Result:
 
 @dataclass(slots=True)
 class Call:
-    """A call that waits for its result; `key` is the id that the source gave it, if any."""
+    """A call that waits for its result; `key` is the id that the source gave it, if any.
+
+    `start` and `end` are nanoseconds; `within` is what it was made in, where that is no message.
+    """
 
     key: str | None
     name: str
@@ -42,6 +46,10 @@ class Call:
     free_text: bool = False
     flags: list[str] = field(default_factory=list)
     result: Result | None = None
+    type: str = TOOL
+    start: int | None = None
+    end: int | None = None
+    within: Call | None = None
 
     def flag(self, *flags: str) -> None:
         """Add flags, each once."""
@@ -59,11 +67,17 @@ class Pairing:
         """Take in a call."""
         self._open.setdefault(call.key, []).append(call)
 
-    def result(self, result: Result) -> tuple[str, ...]:
-        """Give a result to its call; return no flags, or those of a result that has none."""
+    def result(self, result: Result, among: Sequence[Call] | None = None) -> tuple[str, ...]:
+        """Give a result to its call; return no flags, or those of a result that has none.
+
+        `among` are the calls that one without an id can belong to, where the format says so.
+        """
         key = result.key
         waiting = self._open.get(key, [])
-        if key is None and not waiting:
+        if key is None and among is not None:
+            waiting = [c for c in among if any(c is o for o in self._open.get(c.key, ()))]
+            key = waiting[0].key if len(waiting) == 1 else None
+        elif key is None and not waiting:
             waiting = [call for calls in self._open.values() for call in calls]
             key = waiting[0].key if len(waiting) == 1 else None
         if not waiting:
@@ -74,7 +88,8 @@ class Pairing:
         call.result = result
         if result.key is None:
             call.flag("paired-by-position")
-        self._forget(key)
+        self._open[key] = [other for other in self._open[key] if other is not call]
+        self._astray.pop(key, None)
         return ()
 
     def close(self) -> None:
