@@ -18,7 +18,11 @@ from helix.model.trace import TOOL, Message, Observation, Source, Trace
 ORPHAN: Final = "orphan-result"
 SYSTEM_ROLES: Final = ("system", "developer")
 _CONTROL_ANYWHERE = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
-_CONTROL_AT_START = ("<environment_context>", "Caveat:", "<command-name>")
+_CONTROL_AT_START = (
+    "<environment_context>", "<user_instructions>", "<system-reminder>", "<turn_aborted>",
+    "Caveat:", "<command-name>", "<command-message>", "<local-command-", "<bash-input>",
+    "<bash-stdout>", "<bash-stderr>", "[Request interrupted by user",
+)  # fmt: skip
 
 
 def is_control(role: str, text: str) -> bool:
@@ -37,13 +41,17 @@ class _Orphan:
 
 
 @dataclass(slots=True)
-class _Turn:
-    """A message as it was said; `text` is None where the source has no content at all."""
+class Turn:
+    """A message as it was said; `text` is None where the source has no content at all.
+
+    `control` says that the source declares it to be the harness's own.
+    """
 
     id: str
     seq: int
     role: str
     text: str | None
+    control: bool = False
     calls: list[Call] = field(default_factory=list)
 
 
@@ -60,23 +68,32 @@ class Conversation:
         self._flags = set() if trace_id else {"derived-id"}
         self._ids = Ids(self._id)
         self._pairing = Pairing()
-        self._turns: list[_Turn] = []
+        self._turns: list[Turn] = []
         self._done: list[Call | _Orphan] = []
         self._seq = 0
         self.results: dict[str, tuple[str, str | None]] = {}
 
-    def say(self, wanted_id: str, role: str, text: str | None) -> None:
-        """Add a message."""
-        self._turns.append(_Turn(self._unique(wanted_id), self._next(), role, text))
+    def say(self, wanted_id: str, role: str, text: str | None, *, control: bool = False) -> Turn:
+        """Add a message; its text may grow until `finish`."""
+        turn = Turn(self._unique(wanted_id), self._next(), role, text, control)
+        self._turns.append(turn)
+        return turn
 
     def call(
-        self, key: str | None, name: str, source: Any, *, free_text: bool = False, **parts: Any
+        self,
+        key: str | None,
+        name: str,
+        source: Any,
+        *,
+        free_text: bool = False,
+        turn: Turn | None = None,
+        **parts: Any,
     ) -> Call:
-        """Add a call made in the last message; `source` is its arguments as they stand there.
+        """Add a call made in the last message, or in `turn`; `source` is its arguments as spelled.
 
         `parts` are further fields of the call; one that has its `result` waits for none.
         """
-        parent = self._turns[-1] if self._turns else None
+        parent = turn or (self._turns[-1] if self._turns else None)
         call = Call(
             key, name, self._next(), parent.id if parent else None, source, free_text, **parts
         )
@@ -141,7 +158,7 @@ class Conversation:
         if repeated:
             item.flag("duplicate-id")
         self._note(item.result, taken, item.name)
-        asked = _input_of(item)
+        asked = input_of(item)
         return Observation(
             taken,
             item.seq,
@@ -152,7 +169,7 @@ class Conversation:
             parent_id=named[item.within.seq] if item.within else item.parent_id,
             flags=item.flags,
             **asked,
-            **_output_of(item.result),
+            **output_of(item.result),
         )
 
     def _orphan(self, item: _Orphan) -> Observation:
@@ -165,36 +182,21 @@ class Conversation:
             ORPHAN,
             "EVENT",
             input={key: value for key, value in told.items() if value is not None},
+            end_time=item.result.time,
             flags=item.flags,
-            **_output_of(item.result),
+            **output_of(item.result),
         )
 
     def _note(self, result: Result | None, observation_id: str, name: str | None) -> None:
         if result is not None and result.message_id is not None:
             self.results[result.message_id] = (observation_id, name)
 
-    def _message(self, turn: _Turn, named: dict[int, str]) -> Message:
+    def _message(self, turn: Turn, named: dict[int, str]) -> Message:
         text = turn.text or ""
         calls = tuple(named[call.seq] for call in turn.calls)
         return Message(
-            turn.id, turn.seq, turn.role, text, calls, control=is_control(turn.role, text)
+            turn.id, turn.seq, turn.role, text, calls, turn.control or is_control(turn.role, text)
         )
-
-    def _input(self, transcript: Iterable[Message]) -> dict[str, Any]:
-        """The first turn that is really the user's, and the instructions before any other turn."""
-        asked: dict[str, Any] = {}
-        system: list[str] = []
-        for message in transcript:
-            if message.role in SYSTEM_ROLES:
-                system.append(message.text)
-            else:
-                break
-        prompt = next((m.text for m in transcript if m.role == "user" and not m.control), None)
-        if prompt is not None:
-            asked["prompt"] = prompt
-        if system:
-            asked["system"] = "\n\n".join(system)
-        return asked
 
     def _output(self) -> dict[str, Any]:
         """The last thing that the agent said after its last call; none if it ended with a call."""
@@ -208,7 +210,26 @@ class Conversation:
         return {}
 
 
-def _input_of(call: Call) -> dict[str, Any]:
+def asked(transcript: Iterable[Message]) -> dict[str, Any]:
+    """Return the first turn that is really the user's, and the instructions before any other."""
+    told: dict[str, Any] = {}
+    system: list[str] = []
+    opening = True
+    for message in transcript:
+        if opening and message.role in SYSTEM_ROLES:
+            system.append(message.text)
+            continue
+        opening = False
+        if message.role == "user" and not message.control:
+            told["prompt"] = message.text
+            break
+    if system:
+        told["system"] = "\n\n".join(system)
+    return told
+
+
+def input_of(call: Call) -> dict[str, Any]:
+    """Return the input of a call's observation; flag what is no arguments."""
     if call.type != TOOL:
         return {"input": call.arguments}
     if call.free_text:
@@ -220,7 +241,8 @@ def _input_of(call: Call) -> dict[str, Any]:
     return {"input": value, "input_text": text}
 
 
-def _output_of(result: Result | None) -> dict[str, Any]:
+def output_of(result: Result | None) -> dict[str, Any]:
+    """Return the output, error and status of a call's observation."""
     if result is None:
         return {}
     told: dict[str, Any] = {"error": result.error, "status": result.status}

@@ -20,7 +20,10 @@ NOT_RECORDED: Final[Any] = object()
 
 @dataclass(slots=True)
 class Result:
-    """What came back: text, or a value where the source holds one; `error` only if declared."""
+    """What came back: text, or a value where the source holds one; `error` only if declared.
+
+    `time` is when, in nanoseconds.
+    """
 
     text: str | None = None
     value: Any = NOT_RECORDED
@@ -29,6 +32,7 @@ class Result:
     message_id: str | None = None
     tool: str | None = None
     key: str | None = None
+    time: int | None = None
 
 
 @dataclass(slots=True)
@@ -86,6 +90,8 @@ class Pairing:
             return self._ambiguous(key, waiting)
         call = waiting[0]
         call.result = result
+        if result.time is not None:
+            call.end = result.time
         if result.key is None:
             call.flag("paired-by-position")
         self._open[key] = [other for other in self._open[key] if other is not call]
