@@ -130,7 +130,7 @@ class Conversation:
         trace = Trace(
             id=self._id,
             source=self._source,
-            input={**self._input(transcript), **parts.pop("input", {})},
+            input={**asked(transcript), **parts.pop("input", {})},
             output={**self._output(), **parts.pop("output", {})},
             observations=observations,
             transcript=transcript,
