@@ -71,6 +71,10 @@ class Pairing:
         """Take in a call."""
         self._open.setdefault(call.key, []).append(call)
 
+    def is_open(self, key: str | None) -> bool:
+        """Whether a call of that id waits for its result, or for None any call."""
+        return any(self._open.values()) if key is None else bool(self._open.get(key))
+
     def result(self, result: Result, among: Sequence[Call] | None = None) -> tuple[str, ...]:
         """Give a result to its call; return no flags, or those of a result that has none.
 
