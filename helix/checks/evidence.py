@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import re2
@@ -16,6 +17,7 @@ from helix.model.trace import Trace
 from helix.model.verdict import MAX_CITED, Ref, Scan
 
 MOST_REFS = 8
+Citing = Callable[[], Ref | None]
 _SHOWN = 60
 _INK, _BLANK = r"\S", r"^\s*$"
 
@@ -60,6 +62,21 @@ def cite(trace: Trace, place: Place, span: Span | None = None, note: str | None 
     return proof or Ref(obs=place.obs, path=path, value=text[:MAX_CITED], note=note)
 
 
+def quote(trace: Trace, place: Place, span: Span | None = None, note: str | None = None) -> Citing:
+    """Return a promise of `cite`: of thousands of readings only a few are cited."""
+    return partial(cite, trace, place, span, note)
+
+
+def gap(trace: Trace, place: Place, pattern: str = "") -> Citing:
+    """Return a promise of a scan which shows that nothing at one place matches the pattern."""
+    return lambda: scanned(trace, address(trace, place.obs, place.path), pattern)
+
+
+def look(trace: Trace, channel: FieldPath, pattern: str = "") -> Citing:
+    """Return a promise of a scan which shows that nothing in a channel matches the pattern."""
+    return lambda: scanned(trace, str(channel), pattern)
+
+
 def excerpt(text: str, span: Span | None = None) -> str | None:
     """Return at most 200 characters around the span, cut between tokens; None if none can be."""
     if len(text) <= MAX_CITED:
@@ -73,11 +90,6 @@ def excerpt(text: str, span: Span | None = None) -> str | None:
     while right > max(end, left + 1) and _inside_token(text, right):
         right -= 1
     return None if _inside_token(text, left) or _inside_token(text, right) else text[left:right]
-
-
-def absence(trace: Trace, channel: FieldPath, pattern: str = "") -> Ref | None:
-    """Return a scan of a channel that found nothing, or None where it found something."""
-    return scanned(trace, str(channel), pattern)
 
 
 def scanned(trace: Trace, channel: str, pattern: str) -> Ref | None:

@@ -13,8 +13,8 @@ from typing import Any
 from pydantic import model_validator
 
 from helix.checks.conditions import equal
-from helix.checks.evidence import absence, address, as_text, cite, nonfinite, scanned, shown, spot
-from helix.checks.outcome import OnMissing, Reading, all_of, any_of, missing, no_call
+from helix.checks.evidence import MOST_REFS, gap, look, nonfinite, quote, shown, spot
+from helix.checks.outcome import OnMissing, Reading, all_of, any_of, cited, missing, no_call
 from helix.checks.parameters import Name, Params, PathParam, PatternParam, Scalar, SchemaParam
 from helix.fieldpath import FieldPath, parse_relative, render_steps, resolve
 from helix.model.select import Place, matching, select
@@ -81,8 +81,8 @@ def presence(trace: Trace, params: PresenceParams, context: CheckContext) -> Dec
         where = spot(trace, place)
         blank = isinstance(place.value, str) and not place.value.strip()
         if blank or place.value in _EMPTY:
-            return Reading("fail", f"{where} is empty", (cite(trace, place),))
-        return Reading("pass", f"{where} is present", (cite(trace, place),))
+            return Reading("fail", f"{where} is empty", (quote(trace, place),))
+        return Reading("pass", f"{where} is present", (quote(trace, place),))
 
     return decide_field(trace, context, params.field, params.on_missing, read)
 
@@ -107,11 +107,11 @@ def string_equality(trace: Trace, params: EqualityParams, context: CheckContext)
         where = f"{spot(trace, place)} is {shown(value)}"
         if _json_kind(value) != _json_kind(expected):
             text = f"{where}, which cannot be compared with {shown(expected)}"
-            return Reading("uncertain", text, (cite(trace, place),), "not-decidable")
+            return Reading("uncertain", text, (quote(trace, place),), "not-decidable")
         same = value.casefold() == str(expected).casefold() if folds else equal(value, expected)
         if same:
-            return Reading("pass", where, (cite(trace, place),))
-        return Reading("fail", f"{where}, not {shown(expected)}", (cite(trace, place),))
+            return Reading("pass", where, (quote(trace, place),))
+        return Reading("fail", f"{where}, not {shown(expected)}", (quote(trace, place),))
 
     return decide_field(trace, context, params.field, params.on_missing, read)
 
@@ -134,13 +134,14 @@ def format_validity(trace: Trace, params: FormatParams, context: CheckContext) -
         where = spot(trace, place)
         if not isinstance(place.value, str) or nonfinite(place.value):
             text = f"{where} is {shown(place.value)}, which is no text"
-            return Reading("uncertain", text, (cite(trace, place),), "not-decidable")
+            return Reading("uncertain", text, (quote(trace, place),), "not-decidable")
         span = pattern.find(place.value)
         if span is not None:
-            return Reading("pass", f"{where} matches '{pattern.text}'", (cite(trace, place, span),))
+            return Reading(
+                "pass", f"{where} matches '{pattern.text}'", (quote(trace, place, span),)
+            )
         text = f"{where} is {shown(place.value)}, which does not match '{pattern.text}'"
-        proof = scanned(trace, address(trace, place.obs, place.path), pattern.text)
-        return Reading("fail", text, (cite(trace, place), *((proof,) if proof else ())))
+        return Reading("fail", text, (quote(trace, place), gap(trace, place, pattern.text)))
 
     return decide_field(trace, context, params.field, params.on_missing, read)
 
@@ -183,7 +184,7 @@ def decide_field(
     readings = [
         Reading("uncertain", f"{spot(trace, place)}: {_AMBIGUOUS}", (), "ambiguous-order")
         if place.obs in blocked.get(_reads_result(place), ())
-        else _missing(trace, place, on_missing)
+        else missing(trace, place, on_missing, f"{spot(trace, place)} is missing")
         if place.missing
         else read(place)
         for place in places
@@ -194,13 +195,7 @@ def decide_field(
 def _nothing(trace: Trace, context: CheckContext, path: FieldPath) -> Decision:
     if path.observation is not None and not matching(trace, path.observation):
         return no_call((path.observation,), trace, context)
-    proof = absence(trace, path)
-    return Decision("na", f"{path} reaches an empty list", (proof,) if proof else ())
-
-
-def _missing(trace: Trace, place: Place, on_missing: OnMissing) -> Reading:
-    proof = scanned(trace, address(trace, place.obs, place.path), "")
-    return missing(on_missing, f"{spot(trace, place)} is missing", proof)
+    return Decision("na", f"{path} reaches an empty list", cited([look(trace, path)]))
 
 
 def _reads_result(place: Place) -> bool:
@@ -240,21 +235,21 @@ def _key_faults(trace: Trace, place: Place, keys: tuple[str, ...]) -> list[Readi
     where = spot(trace, place)
     if not isinstance(place.value, dict):
         text = f"{where} is {shown(place.value)}, which is no object"
-        return [Reading("fail", text, (cite(trace, place),))]
+        return [Reading("fail", text, (quote(trace, place),))]
     absent = [key for key in keys if key not in place.value]
     if not absent:
         return []
     steps = parse_relative(place.path).steps
-    channels = [address(trace, place.obs, render_steps((*steps, key))) for key in absent]
-    scans = tuple(ref for channel in channels if (ref := scanned(trace, channel, "")))
-    return [Reading("fail", f"{where} lacks {', '.join(absent)}", (*scans, cite(trace, place)))]
+    gaps = [gap(trace, Place(place.obs, render_steps((*steps, key)), None)) for key in absent]
+    text = f"{where} lacks {', '.join(absent)}"
+    return [Reading("fail", text, (*gaps[:MOST_REFS], quote(trace, place)))]
 
 
 def _schema_faults(trace: Trace, place: Place, schema: SchemaParam) -> list[Reading]:
     where = spot(trace, place)
     if nonfinite(place.value):
         text = f"{where} holds a number that JSON does not have"
-        return [Reading("uncertain", text, (cite(trace, place),), "not-decidable")]
+        return [Reading("uncertain", text, (quote(trace, place),), "not-decidable")]
     try:
         faults = schema.faults(place.value)
     except ValueError as error:  # text that is not Unicode cannot be checked
@@ -267,7 +262,7 @@ def _schema_faults(trace: Trace, place: Place, schema: SchemaParam) -> list[Read
     culprit = Place(place.obs, render_steps(steps), resolve(place.value, inside), place.seq)
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     text = f"{spot(trace, culprit)}: {message[:200]}{more}"
-    return [Reading("fail", text, (cite(trace, culprit),))]
+    return [Reading("fail", text, (quote(trace, culprit),))]
 
 
 def _conforms(trace: Trace, place: Place, params: SchemaParams) -> Reading:
@@ -279,9 +274,9 @@ def _conforms(trace: Trace, place: Place, params: SchemaParams) -> Reading:
         Place(place.obs, render_steps((*steps, key)), place.value[key], place.seq)
         for key in params.required_keys
     ]
-    refs = tuple(cite(trace, part) for part in held if as_text(part.value).strip())
+    parts = held[:MOST_REFS] or [place]
     text = f"{spot(trace, place)} {' and '.join(said)}"
-    return Reading("pass", text, refs or (cite(trace, place),))
+    return Reading("pass", text, tuple(quote(trace, part) for part in parts))
 
 
 CHECKS = (

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from helix.checks.conditions import ANY
-from helix.checks.evidence import MOST_REFS, absence
+from helix.checks.evidence import MOST_REFS, Citing, gap, look
 from helix.errors import did_you_mean
 from helix.fieldpath import FieldPath
+from helix.model.select import Place
 from helix.model.trace import Trace
 from helix.model.verdict import Cause, CellState, Ref
 from helix.registry import CheckContext, Decision
@@ -20,18 +21,23 @@ WORST_FIRST: tuple[CellState, ...] = ("fail", "uncertain", "pass", "na")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one place, call or event says: a state, why, and where it stands."""
+    """What one place, call or event says: a state, why, and what is cited if it decides."""
 
     state: CellState
     text: str
-    refs: tuple[Ref, ...] = ()
+    citing: tuple[Citing, ...] = ()
     cause: Cause | None = None
 
 
-def missing(state: CellState, text: str, ref: Ref | None) -> Reading:
+def missing(trace: Trace, place: Place, state: CellState, text: str) -> Reading:
     """Return the reading of a field that is not there, in the state that `on_missing` asks for."""
     cause: Cause | None = "missing-field" if state == "uncertain" else None
-    return Reading(state, text, (ref,) if ref else (), cause)
+    return Reading(state, text, (gap(trace, place),), cause)
+
+
+def cited(citing: Iterable[Citing]) -> tuple[Ref, ...]:
+    """Return the refs that were promised, without the scans that would prove nothing."""
+    return tuple(ref for promise in citing if (ref := promise()) is not None)
 
 
 def all_of(readings: Sequence[Reading]) -> Decision:
@@ -78,9 +84,13 @@ def no_call(names: Sequence[str], trace: Trace, context: CheckContext) -> Decisi
         return unknown_tool(unknown, trace, context)
     named = [name for name in names if name != ANY]
     text = f"no call of {' or '.join(named)}" if named else "no tool call"
-    channels = [FieldPath(None, ("name",), observation=name) for name in names[:MOST_REFS]]
-    refs = (absence(trace, channel) for channel in channels)
-    return Decision("na", f"{text}: nothing to check", tuple(ref for ref in refs if ref))
+    return Decision("na", f"{text}: nothing to check", cited(uncalled(trace, names)))
+
+
+def uncalled(trace: Trace, names: Sequence[str]) -> list[Citing]:
+    """Return a scan for each tool which shows that it was not called."""
+    channels = (FieldPath(None, ("name",), observation=name) for name in names[:MOST_REFS])
+    return [look(trace, channel) for channel in channels]
 
 
 def capped(decision: Decision, unknown: Sequence[str], trace: Trace, context: CheckContext,
@@ -100,7 +110,7 @@ def _fold(readings: Sequence[Reading], order: tuple[CellState, ...]) -> Decision
     for state in order:
         found = [r for r in readings if r.state == state]
         if found:
-            refs = tuple(ref for reading in found[:MOST_REFS] for ref in reading.refs)
+            refs = cited(promise for reading in found[:MOST_REFS] for promise in reading.citing)
             text = told([reading.text for reading in found], len(readings))
             return Decision(state, text, refs, found[0].cause)
     raise ValueError("there must be at least one reading")

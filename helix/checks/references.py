@@ -12,10 +12,10 @@ from pydantic import model_validator
 
 from helix.checks.evidence import (
     MOST_REFS,
-    address,
+    Citing,
     as_text,
-    cite,
-    scanned,
+    look,
+    quote,
     shown,
     spot,
     token_offsets,
@@ -25,6 +25,7 @@ from helix.checks.outcome import (
     Reading,
     all_of,
     capped,
+    cited,
     missing,
     no_call,
     unknown_tools,
@@ -34,7 +35,6 @@ from helix.fieldpath import FieldPath, parse_relative, render_steps
 from helix.model.jsontext import NonFinite
 from helix.model.select import Place, matching, select
 from helix.model.trace import Trace
-from helix.model.verdict import Ref
 from helix.registry import Check, CheckContext, Decision
 
 _TOKEN = re.compile(r"\w+")
@@ -123,15 +123,14 @@ class _Produced:
         """Return what one consumer value says."""
         where = spot(self._trace, place)
         if place.missing:
-            proof = scanned(self._trace, address(self._trace, place.obs, place.path), "")
-            return missing(on_missing, f"{where} is missing", proof)
-        own = cite(self._trace, place)
+            return missing(self._trace, place, on_missing, f"{where} is missing")
+        own = quote(self._trace, place)
         if not _citable(place.value):
             text = f"{where} is {shown(place.value)}, which refers to nothing that can be looked up"
             return Reading("uncertain", text, (own,), "not-decidable")
         return self._traced(place, own, f"{where} is {shown(place.value)}")
 
-    def _traced(self, place: Place, own: Ref, text: str) -> Reading:
+    def _traced(self, place: Place, own: Citing, text: str) -> Reading:
         at, turn, unsure = self._when(place)
         found = self._occurrences(as_text(place.value))
         loose = False
@@ -140,7 +139,7 @@ class _Produced:
             if unsure or source.unsure or together:
                 loose = True
             elif source.at < at:
-                origin = cite(self._trace, source.place, span)
+                origin = quote(self._trace, source.place, span)
                 return Reading(
                     "pass", f"{text}, from {spot(self._trace, source.place)}", (own, origin)
                 )
@@ -152,7 +151,7 @@ class _Produced:
             return Reading("uncertain", reason, (own,), "missing-field")
         if found:
             source, span = found[0]
-            later = cite(self._trace, source.place, span, note="produced too late")
+            later = quote(self._trace, source.place, span, note="produced too late")
             return Reading("fail", f"{text}, produced only later", (own, later))
         return Reading("fail", f"{text}, produced nowhere", (own, *self._proof(place.value)))
 
@@ -198,10 +197,9 @@ class _Produced:
         turn = call.parent_id if call.parent_id in self._turns else None
         return (call.seq, int(result)), turn, unsure
 
-    def _proof(self, value: Any) -> tuple[Ref, ...]:
+    def _proof(self, value: Any) -> list[Citing]:
         pattern = f"(?:^|[^\\pL\\pN_]){re2.escape(as_text(value))}(?:$|[^\\pL\\pN_])"
-        scans = (scanned(self._trace, str(path), pattern) for path in self._paths[:MOST_REFS])
-        return tuple(scan for scan in scans if scan is not None)
+        return [look(self._trace, path, pattern) for path in self._paths[:MOST_REFS]]
 
 
 def _nothing(
@@ -210,9 +208,8 @@ def _nothing(
     idle = [name for name in consumed if not matching(trace, name)]
     if idle:
         return no_call(idle, trace, context)
-    proofs = (scanned(trace, str(path), "") for path in params.consumer)
     listed = ", ".join(str(path) for path in params.consumer)
-    refs = tuple(proof for proof in proofs if proof is not None)
+    refs = cited(look(trace, path) for path in params.consumer[:MOST_REFS])
     return Decision("na", f"{listed} reaches an empty list", refs)
 
 

@@ -7,6 +7,7 @@ lacks the field carries no marker; a result that was not recorded says nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Literal
 
 from pydantic import Field, JsonValue, model_validator
@@ -22,23 +23,25 @@ from helix.checks.conditions import (
     turns_of,
     unread,
 )
-from helix.checks.evidence import MOST_REFS, absence, address, cite, scanned, shown
+from helix.checks.evidence import quote, shown
 from helix.checks.outcome import (
     WORST_FIRST,
     OnMissing,
     Reading,
     all_of,
     capped,
+    cited,
     missing,
     no_call,
+    uncalled,
     unknown_tools,
 )
 from helix.checks.parameters import Name, Names, Params, PatternParam, RelativePath
 from helix.checks.sequence import Line
-from helix.fieldpath import FieldPath, parse, render_steps
+from helix.fieldpath import FieldPath, render_steps
 from helix.model.select import Place, within
 from helix.model.trace import Observation, Trace
-from helix.model.verdict import CellState, Ref
+from helix.model.verdict import CellState
 from helix.registry import Check, CheckContext, Decision
 
 SAME = "@same"
@@ -119,7 +122,8 @@ def tool_output_failure(
     found = calls(trace, params.tool)
     if not found:
         return no_call(params.tool, trace, context)
-    decision = all_of([_outcome(trace, call, params) for call in found])
+    outcomes = _outcomes(trace, params)
+    decision = all_of([outcomes.of(call) for call in found])
     unknown = unknown_tools(params.tool, trace, context)
     return capped(decision, unknown, trace, context, ("pass", "na"))
 
@@ -139,12 +143,12 @@ def recovery_after_failure(trace: Trace, params: RecoveryParams, context: CheckC
     """
     found = calls(trace, (ANY,))
     turns = turns_of(trace)
-    failures = [(call, _failure(trace, call, params, params.on_missing)) for call in found]
-    suspects = [(call, r) for call, r in failures if r.state in ("fail", "uncertain")]
+    failures = _failures(trace, params, params.on_missing)
+    suspects = [(c, r) for c in found if (r := failures.of(c)).state in ("fail", "uncertain")]
     if not suspects:
-        proof = absence(trace, parse("obs:*.name")) if not found else None
         text = f"none of {len(found)} tool calls failed" if found else "no tool call"
-        return Decision("na", f"{text}: nothing to recover from", (proof,) if proof else ())
+        refs = cited([] if found else uncalled(trace, (ANY,)))
+        return Decision("na", f"{text}: nothing to recover from", refs)
     lines = _Recoveries(trace, params)
     decision = all_of([lines.after(call, reading, turns) for call, reading in suspects])
     unknown = unknown_tools((n for n in params.recovery_tools if n != SAME), trace, context)
@@ -156,8 +160,9 @@ class _Recoveries:
 
     def __init__(self, trace: Trace, params: RecoveryParams) -> None:
         self._trace, self._params = trace, params
-        names = tuple(name for name in params.recovery_tools if name != SAME)
-        selectors = [*(params.recovery or ()), *([Selector(tool=names)] if names else [])]
+        self._names = tuple(name for name in params.recovery_tools if name != SAME)
+        named = [Selector(tool=self._names)] if self._names else []
+        selectors = [*(params.recovery or ()), *named]
         found = {(e.id, e.hit): e for s in selectors for e in events(trace, s)}
         self._shared = Line(sorted(found.values(), key=lambda event: event.seq))
         self._same: dict[str, Line] = {}
@@ -172,98 +177,109 @@ class _Recoveries:
         certain = [e for line in lines if (e := line.following(failed)) is not None]
         if certain:
             first = min(certain, key=lambda event: event.seq)
-            refs = (*failure.refs, cite(self._trace, first.place, first.span))
-            return Reading("pass", f"{failure.text}, and {first.id} recovers it", refs)
+            citing = (*failure.citing, quote(self._trace, first.place, first.span))
+            return Reading("pass", f"{failure.text}, and {first.id} recovers it", citing)
         if failure.state == "uncertain":
             return failure
         loose = next((e for line in lines for e in line.possible(None, failed)), None)
         if loose is not None:
             text = f"{failure.text}, and whether {loose.id} recovers it is not known"
-            return Reading("uncertain", text, failure.refs, loose.cause or "ambiguous-order")
-        return Reading("fail", f"{failure.text}, and nothing recovers it", self._proof(failure))
+            return Reading("uncertain", text, failure.citing, loose.cause or "ambiguous-order")
+        citing = (*failure.citing, *uncalled(self._trace, self._names))
+        return Reading("fail", f"{failure.text}, and nothing recovers it", citing)
 
     def _of(self, name: str) -> Line:
         if name not in self._same:
             self._same[name] = Line(events(self._trace, Selector(tool=(name,))))
         return self._same[name]
 
-    def _proof(self, failure: Reading) -> tuple[Ref, ...]:
-        names = [name for name in self._params.recovery_tools if name != SAME]
-        channels = (FieldPath(None, ("name",), observation=name) for name in names[:MOST_REFS])
-        scans = (absence(self._trace, channel) for channel in channels)
-        return (*failure.refs, *(scan for scan in scans if scan is not None))
+
+class _Field:
+    """A field of each call's result, and how to read it."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        path: FieldPath,
+        on_missing: CellState,
+        read: Callable[[Observation, Place], Reading],
+    ) -> None:
+        self._trace, self._path, self._on_missing, self._read = trace, path, on_missing, read
+        self._text = render_steps(path.steps)
+
+    def of(self, call: Observation) -> Reading:
+        """Return what the field says of one call: the worst of its places."""
+        blocked = unread(call, self._text)
+        if blocked == "missing-field":
+            return Reading(
+                "uncertain", f"the result of {_name(call)} was not recorded", (), blocked
+            )
+        if blocked is not None and not self._alike:
+            return Reading(
+                "uncertain", f"the result of {_name(call)} may be another call's", (), blocked
+            )
+        places = within(call, self._path.steps)
+        if not places:
+            return Reading("na", f"{self._text} of {_name(call)} reaches an empty list")
+        readings = [self._of_place(call, place) for place in places]
+        return min(readings, key=lambda reading: WORST_FIRST.index(reading.state))
+
+    def _of_place(self, call: Observation, place: Place) -> Reading:
+        if place.missing:
+            text = f"{_spot(call, place)} is missing"
+            return missing(self._trace, place, self._on_missing, text)
+        return self._read(call, place)
+
+    @cached_property
+    def _alike(self) -> bool:
+        """Whether all results that may be another call's say the same, whosever they are."""
+        rivals = [o for o in self._trace.observations if "ambiguous-pairing" in o.flags]
+        states = {
+            self._of_place(rival, place).state
+            for rival in rivals
+            for place in within(rival, self._path.steps)
+        }
+        return len(rivals) > 1 and len(states) == 1 and all(r.has_output for r in rivals)
 
 
-def _outcome(trace: Trace, call: Observation, params: OutputFailureParams) -> Reading:
+def _outcomes(trace: Trace, params: OutputFailureParams) -> _Field:
+    """Return the field that says whether a call failed."""
     if params.success_path is None:
-        return _failure(trace, call, params, params.on_missing)
+        return _failures(trace, params, params.on_missing)
 
-    def flag(place: Place) -> Reading:
-        refs = (cite(trace, place),)
+    def flag(call: Observation, place: Place) -> Reading:
+        citing = (quote(trace, place),)
         text = f"{_spot(call, place)} is {shown(place.value)}"
         if isinstance(place.value, bool):
-            return Reading("pass" if place.value else "fail", text, refs)
-        return Reading("uncertain", f"{text}, which is no flag", refs, "not-decidable")
+            return Reading("pass" if place.value else "fail", text, citing)
+        return Reading("uncertain", f"{text}, which is no flag", citing, "not-decidable")
 
-    return _read(trace, call, params.success_path, params.on_missing, flag)
+    return _Field(trace, params.success_path, params.on_missing, flag)
 
 
-def _failure(trace: Trace, call: Observation, params: Marked, on_missing: CellState) -> Reading:
-    """Return fail where the call carries the marker, pass where it certainly does not."""
+def _failures(trace: Trace, params: Marked, on_missing: CellState) -> _Field:
+    """Return the field that is read as fail where it carries the marker, else as pass."""
 
-    def marker(place: Place) -> Reading:
+    def marker(call: Observation, place: Place) -> Reading:
         hit, span = compare(place.value, params.fail_equals, params.fail_matches)
-        refs = (cite(trace, place, span),)
+        citing = (quote(trace, place, span),)
         text = f"{_spot(call, place)} is {shown(place.value)}"
         if hit is None:
-            return Reading("uncertain", f"{text}, which cannot be compared", refs, "not-decidable")
-        return Reading("fail" if hit else "pass", text, refs)
+            text = f"{text}, which cannot be compared"
+            return Reading("uncertain", text, citing, "not-decidable")
+        return Reading("fail" if hit else "pass", text, citing)
 
-    assert params.fail_field is not None
-    return _read(trace, call, params.fail_field, on_missing, marker)
-
-
-def _read(
-    trace: Trace,
-    call: Observation,
-    path: FieldPath,
-    on_missing: CellState,
-    read: Callable[[Place], Reading],
-) -> Reading:
-    """Return what the field says of one call: the worst of its places."""
-    blocked = unread(call, render_steps(path.steps))
-    if blocked == "ambiguous-order" and _alike(trace, path, read):
-        blocked = None
-    if blocked is not None:
-        why = "was not recorded" if blocked == "missing-field" else "may be another call's"
-        return Reading("uncertain", f"the result of {call.id} ({call.name}) {why}", (), blocked)
-    readings = [_lacks(trace, call, p, on_missing) if p.missing else read(p)
-                for p in within(call, path.steps)]  # fmt: skip
-    if not readings:
-        return Reading("na", f"{path} of {call.id} ({call.name}) reaches an empty list")
-    return min(readings, key=lambda reading: WORST_FIRST.index(reading.state))
+    if params.fail_field is None:
+        raise ValueError("a failure marker needs fail_field")
+    return _Field(trace, params.fail_field, on_missing, marker)
 
 
-def _alike(trace: Trace, path: FieldPath, read: Callable[[Place], Reading]) -> bool:
-    """Whether all results that may be another call's say the same, whosever they are."""
-    rivals = [o for o in trace.observations if "ambiguous-pairing" in o.flags]
-    states = {
-        None if place.missing else read(place).state
-        for rival in rivals
-        for place in within(rival, path.steps)
-    }
-    return len(rivals) > 1 and len(states) == 1 and all(r.has_output for r in rivals)
-
-
-def _lacks(trace: Trace, call: Observation, place: Place, on_missing: CellState) -> Reading:
-    text = f"{_spot(call, place)} is missing"
-    if on_missing == "na":  # the common case, and nobody reads its refs
-        return Reading("na", text)
-    return missing(on_missing, text, scanned(trace, address(trace, call.id, place.path), ""))
+def _name(call: Observation) -> str:
+    return f"{call.id} ({call.name})"
 
 
 def _spot(call: Observation, place: Place) -> str:
-    return f"{place.path} of {call.id} ({call.name})"
+    return f"{place.path} of {_name(call)}"
 
 
 CHECKS = (

@@ -12,6 +12,8 @@ from helix.model.trace import Message, Observation
 from tests.checks.builder import Row, ask, call, said, trace, verdict
 
 NAN = NonFinite("NaN")
+BROKE = {"ok": False}
+FINE = {"ok": True}
 FLAG = {"tool": "send", "success_path": "output.ok"}
 MARKER = {"tool": "send", "fail_field": "output.text", "fail_matches": r"^Error\b"}
 
@@ -62,6 +64,23 @@ def test_a_result_that_may_be_another_calls_is_uncertain() -> None:
 
 
 @pytest.mark.parametrize(
+    ("outputs", "expected"),
+    [
+        ([FINE, FINE], "pass"),
+        ([BROKE, BROKE], "fail"),
+        ([FINE, BROKE], "uncertain: ambiguous-order"),
+        ([FINE, {}], "uncertain: ambiguous-order"),
+        ([FINE, None], "uncertain: ambiguous-order"),
+    ],
+)
+def test_results_that_may_be_swapped_decide_only_where_they_say_the_same(
+    outputs: list[Any], expected: str
+) -> None:
+    about = trace(*(call("send", output=o, flags=["ambiguous-pairing"]) for o in outputs))
+    assert verdict(ask("tool-output-failure", FLAG, about)) == expected
+
+
+@pytest.mark.parametrize(
     ("tools", "outputs", "expected"),
     [
         ("send", [], "uncertain: unknown-tool"),
@@ -79,8 +98,6 @@ def test_a_tool_that_nobody_knows_can_spoil_a_pass_and_never_a_fail(
     assert verdict(ask("tool-output-failure", params, about)) == expected
 
 
-BROKE = {"ok": False}
-FINE = {"ok": True}
 RECOVERY: dict[str, Any] = {
     "fail_field": "output.ok",
     "fail_equals": False,
