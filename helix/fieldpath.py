@@ -109,7 +109,8 @@ def parse_relative(text: str) -> FieldPath:
 def walk(value: Any, steps: tuple[Step, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     """Yield (address steps, value) for each place the steps reach, MISSING where one ends early.
 
-    `[*]` over an empty container yields nothing. A negative index counts from the end and its
+    `[*]` over an empty container yields nothing; over what is no container, its first element is
+    missing. A negative index counts from the end and its
     address is the position counted from the start.
     """
     yield from _walk(value, steps, ())
@@ -154,7 +155,7 @@ def _walk(
             for at, item in enumerate(value):
                 yield from _walk(item, rest, (*done, at))
         else:
-            yield done, MISSING
+            yield (*done, 0), MISSING
         return
     found, at_step = _descend(value, step)
     if found is MISSING:

@@ -12,8 +12,8 @@ from helix.checks.parameters import Span, compile_pattern
 from helix.fieldpath import FieldPath, parse, parse_relative, render_steps
 from helix.model.canonical import canonical_text
 from helix.model.jsontext import NonFinite
-from helix.model.select import Place, select
-from helix.model.trace import Trace
+from helix.model.select import Place, owner, select
+from helix.model.trace import Message, Observation, Trace
 from helix.model.verdict import MAX_CITED, Ref, Scan
 
 MOST_REFS = 8
@@ -68,8 +68,14 @@ def quote(trace: Trace, place: Place, span: Span | None = None, note: str | None
 
 
 def gap(trace: Trace, place: Place, pattern: str = "") -> Citing:
-    """Return a promise of a scan which shows that nothing at one place matches the pattern."""
-    return lambda: scanned(trace, address(trace, place.obs, place.path), pattern)
+    """Return a promise of a scan which shows that nothing at one place matches the pattern.
+
+    Where a scan cannot show it (a result that was not recorded reads as null from the root), the
+    call or message is cited by its name or role.
+    """
+    return lambda: (
+        scanned(trace, address(trace, place.obs, place.path), pattern) or _holder(trace, place.obs)
+    )
 
 
 def look(trace: Trace, channel: FieldPath, pattern: str = "") -> Citing:
@@ -143,6 +149,13 @@ def nonfinite(value: Any) -> bool:
         elif isinstance(node, list):
             stack.extend(node)
     return False
+
+
+def _holder(trace: Trace, obs: str) -> Ref | None:
+    found = owner(trace, obs)
+    if isinstance(found, Observation):
+        return cite(trace, Place(obs, "name", found.name))
+    return cite(trace, Place(obs, "role", found.role)) if isinstance(found, Message) else None
 
 
 def _leaf(steps: tuple[Any, ...], value: Any, words: str) -> tuple[tuple[Any, ...], Any]:
