@@ -81,16 +81,39 @@ def by_time(entries: Sequence[Entry]) -> tuple[list[int], set[int]]:
 
 def parent_flags(entries: Sequence[Entry], known: frozenset[str]) -> dict[int, str]:
     """Return the flag of each entry whose parent is not in the trace or is its own descendant."""
-    parents = {entry.id: entry.parent for entry in entries if entry.id is not None}
+    cyclic = _cyclic(parents_of(entries))
     flags: dict[int, str] = {}
     for at, entry in enumerate(entries):
-        if entry.parent is None:
-            continue
-        if entry.parent not in known:
+        if entry.parent is not None and entry.parent not in known:
             flags[at] = "parent-missing"
-        elif _is_in_cycle(entry, parents):
+        elif at in cyclic:
             flags[at] = "parent-cycle"
     return flags
+
+
+def parents_of(entries: Sequence[Entry]) -> list[int | None]:
+    """Return the position of each entry's parent; of entries with one id the first is meant."""
+    places: dict[str | None, int] = {}
+    for at, entry in enumerate(entries):
+        places.setdefault(entry.id, at)
+    return [None if e.parent is None else places.get(e.parent) for e in entries]
+
+
+def _cyclic(parents: Sequence[int | None]) -> set[int]:
+    """Return the positions that are their own ancestors."""
+    cyclic: set[int] = set()
+    settled: set[int] = set()
+    for start in range(len(parents)):
+        path: dict[int, None] = {}
+        at: int | None = start
+        while at is not None and at not in settled and at not in path:
+            path[at] = None
+            at = parents[at]
+        if at in path:
+            members = list(path)
+            cyclic.update(members[members.index(at) :])
+        settled.update(path)
+    return cyclic
 
 
 def _numbered(messages: Sequence[Entry], observations: Sequence[Entry]) -> Order:
@@ -119,23 +142,12 @@ def _depths(entries: Sequence[Entry]) -> list[int]:
     parents = {entry.id: entry.parent for entry in entries if entry.id is not None}
     depths: dict[str | None, int] = {}
     for entry in entries:
-        path: list[str] = []
+        path: dict[str, None] = {}
         at = entry.id
         while at is not None and at in parents and at not in depths and at not in path:
-            path.append(at)
+            path[at] = None
             at = parents[at]
         below = depths.get(at, -1)
-        for step, name in enumerate(reversed(path), start=1):
+        for step, name in enumerate(reversed(list(path)), start=1):
             depths[name] = below + step
     return [depths.get(entry.id, 0) for entry in entries]
-
-
-def _is_in_cycle(entry: Entry, parents: dict[str, str | None]) -> bool:
-    seen: set[str] = set()
-    at = entry.parent
-    while at is not None and at not in seen:
-        if at == entry.id:
-            return True
-        seen.add(at)
-        at = parents.get(at)
-    return False

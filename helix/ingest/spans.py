@@ -1,0 +1,371 @@
+"""From spans to one trace: what every span format shares (OTLP, OpenInference, Langfuse, …).
+
+A span is one observation. Messages that spans carry are said where they are new: what a model
+was given before its GENERATION, what it answered after it and all that runs inside it. A call in
+a message and the span that executed it are one observation, by call id, else by name and equal
+arguments; a call that no span executed is an observation of its own, right after its message. A
+span around others that carry messages (an agent's, a wrapper's) adds only what they do not have.
+
+Order: an explicit sequence where every span has one, else the start, a parent before its children.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from helix.ingest.conversation import ORPHAN, asked, input_of, is_control, output_of
+from helix.ingest.history import History, News, Said, Thread, ToolCall, keys_of, spelled, without
+from helix.ingest.identity import Ids, derived_id, normalised_id
+from helix.ingest.pairing import NOT_RECORDED, Call, Pairing, Result
+from helix.ingest.tree import arranged
+from helix.model.trace import TOOL, Message, Observation, Source, Trace
+
+GENERATION: Final = "GENERATION"
+AGENT: Final = "AGENT"
+SPAN: Final = "SPAN"
+
+
+@dataclass(slots=True)
+class Span:
+    """One span, whatever the source calls it. Times are nanoseconds.
+
+    `type` is the observation's; of a TOOL span `name` is the tool's, `call_key` the call's id.
+    `input` and `output` are values, or text as `input_text` and `output_text`. `heard` are the
+    messages that a model was given, its whole history included, `said` those that it answered.
+    `order` is the source's own sequence. `usage` has promptTokens, completionTokens, costUsd.
+    `rest` is what has no other place, or a function that returns it: `raw.spans[id]`.
+    """
+
+    id: str | None
+    name: str
+    type: str = SPAN
+    parent: str | None = None
+    start: int | None = None
+    end: int | None = None
+    order: Any = None
+    input: Any = NOT_RECORDED
+    input_text: str | None = None
+    output: Any = NOT_RECORDED
+    output_text: str | None = None
+    free_text: bool = False
+    error: str | None = None
+    status: str | None = None
+    level: str | None = None
+    heard: Sequence[Said] = ()
+    said: Sequence[Said] = ()
+    call_key: str | None = None
+    usage: dict[str, Any] = field(default_factory=dict)
+    flags: list[str] = field(default_factory=list)
+    rest: Any = None
+
+    @property
+    def has_input(self) -> bool:
+        """Whether an input was recorded."""
+        return self.input is not NOT_RECORDED or self.input_text is not None
+
+    @property
+    def has_output(self) -> bool:
+        """Whether an output was recorded."""
+        return self.output is not NOT_RECORDED or self.output_text is not None
+
+
+def build(source: Source, trace_id: str | None, spans: Sequence[Span], **parts: Any) -> Trace:
+    """Return the trace of one trace id's spans; `parts` are further fields of it.
+
+    `raw` may be a dict or a function that returns one; `spans` is added to it. `input` and
+    `output` add to what the messages, or without any the root span, say.
+    """
+    return _Builder(source, trace_id, spans).build(parts)
+
+
+@dataclass(slots=True)
+class _Done:
+    """An observation in the making: a span, a call, or both."""
+
+    id: str
+    seq: int = -1
+    span: Span | None = None
+    call: Call | None = None
+    total: int = 0
+    repeated: int = 0
+
+
+class _Builder:
+    def __init__(self, source: Source, trace_id: str | None, spans: Sequence[Span]) -> None:
+        self._source = source
+        self._id = trace_id or derived_id(source.digest)
+        self._flags = set() if trace_id else {"derived-id"}
+        self._spans = spans
+        self._ids = Ids(self._id)
+        self._history = History()
+        self._pairing = Pairing()
+        self._known: set[str] = set()
+        self._results: set[str | None] = set()
+        self._emitted: list[_Done] = []
+        self._orphans: list[Observation] = []
+        self._messages: list[Message] = []
+        self._links: list[list[_Done]] = []
+        self._seq = 0
+        self._tree = arranged(spans)
+        self._done = [self._span(span) for span in spans]
+        self._claims = _Claims(self._done[at] for at in self._tree.order)
+        self._threads: dict[int, Thread] = {}
+        self._inner = {
+            key
+            for at, span in enumerate(spans)
+            if at not in self._tree.outer
+            for key in (*keys_of(span.heard), *keys_of(span.said))
+        }
+
+    def build(self, parts: dict[str, Any]) -> Trace:
+        for at, is_end in self._tree.walk():
+            if is_end:
+                self._ends(at)
+            else:
+                self._starts(at)
+        self._pairing.close()
+        observations = [_observation(done) for done in self._emitted]
+        observations = sorted([*observations, *self._orphans], key=lambda o: o.seq)
+        for message, made in zip(self._messages, self._links, strict=True):
+            message.observation_ids = tuple(done.id for done in made)
+        raw = parts.pop("raw", None)
+        flags = {*self._flags, *parts.pop("flags", ())}
+        trace = Trace(
+            id=self._id,
+            source=self._source,
+            input={**self._asked(), **parts.pop("input", {})},
+            output={**self._answer(observations), **parts.pop("output", {})},
+            observations=observations,
+            transcript=self._messages,
+            usage=parts.pop("usage", None) or self._usage(),
+            flags=tuple(sorted(flags)),
+            **parts,
+        )
+        trace.raw = lambda: self._raw(raw)
+        return trace
+
+    def _next(self) -> int:
+        self._seq += 1
+        return self._seq - 1
+
+    def _span(self, span: Span) -> _Done:
+        taken, repeated = self._ids.take(normalised_id(span.id) or "span")
+        if repeated and span.id:
+            span.flags.append("duplicate-id")
+        done = _Done(taken, span=span)
+        if span.type == TOOL:
+            done.call = Call(span.call_key, span.name, -1, span.parent, flags=span.flags)
+            done.call.free_text = span.free_text
+            if span.has_input:
+                done.call.arguments = span.input_text
+                if span.input is not NOT_RECORDED:
+                    done.call.arguments = span.input
+        return done
+
+    def _starts(self, at: int) -> None:
+        span, done = self._spans[at], self._done[at]
+        span.flags += self._tree.flags[at]
+        heard = span.heard
+        if at in self._tree.outer:
+            heard = without(heard, self._inner)
+        news = self._history.hear(heard)
+        self._threads[at] = news.thread
+        done.total, done.repeated = len(span.heard), len(span.heard) - len(news.new)
+        self._say(news, at)
+        done.seq = self._next()
+        self._emitted.append(done)
+        if done.call is not None:
+            done.call.seq = done.seq
+            if done.call.key is not None:
+                self._known.add(done.call.key)
+            if span.has_output:
+                self._results.add(span.output_text)
+            elif span.error is None:
+                self._pairing.call(done.call)
+
+    def _ends(self, at: int) -> None:
+        said = self._spans[at].said
+        if at in self._tree.outer:
+            said = without(said, self._inner)
+        if said:
+            self._say(self._history.reply(said, self._threads[at]), at)
+
+    def _say(self, news: News, at: int) -> None:
+        for said in news.new:
+            if said.text or said.calls:
+                self._message(said, at)
+            for result in said.results:
+                self._result(result)
+
+    def _message(self, said: Said, at: int) -> None:
+        taken, _ = self._ids.take(f"m{len(self._messages)}")
+        text = said.text or ""
+        control = is_control(said.role, text)
+        self._messages.append(Message(taken, self._next(), said.role, text, control=control))
+        self._links.append([self._called(call, at) for call in said.calls])
+
+    def _called(self, asked_for: ToolCall, at: int) -> _Done:
+        """Return the observation of a call: that of the span which executed it, or a new one."""
+        if asked_for.key is not None:
+            self._known.add(asked_for.key)
+        done = self._claims.claim(asked_for)
+        if done is not None and done.call is not None and done.span is not None:
+            if not done.span.has_input:
+                done.call.arguments, done.call.free_text = asked_for.arguments, asked_for.free_text
+            if done.call.key is None:
+                done.call.flag("paired-by-position")
+                done.call.key = None if done.seq >= 0 else asked_for.key
+            return done
+        name = asked_for.name
+        call = Call(asked_for.key, name, self._next(), self._done[at].id, asked_for.arguments)
+        call.free_text = asked_for.free_text
+        taken, repeated = self._ids.take(call.key or f"call-{call.seq}")
+        if repeated:
+            call.flag("duplicate-id")
+        self._pairing.call(call)
+        made = _Done(taken, call.seq, call=call)
+        self._emitted.append(made)
+        return made
+
+    def _result(self, result: Result) -> None:
+        """Give a result to its call; one that a span recorded already is a repetition."""
+        if not self._pairing.is_open(result.key):
+            repeated = result.text in self._results if result.key is None else False
+            if repeated or result.key in self._known:
+                return
+        flags = self._pairing.result(result)
+        if flags:
+            told = {"callId": result.key, "name": result.tool}
+            seq = self._next()
+            taken, _ = self._ids.take(f"{ORPHAN}-{seq}")
+            given = {key: value for key, value in told.items() if value is not None}
+            self._orphans.append(
+                Observation(
+                    taken, seq, ORPHAN, "EVENT", input=given, flags=flags, **output_of(result)
+                )
+            )
+
+    def _asked(self) -> dict[str, Any]:
+        told = asked(self._messages)
+        root = self._root()
+        if "prompt" not in told and root is not None and root.type != TOOL:
+            told |= _told(root.input, root.input_text, "prompt")
+        return told
+
+    def _answer(self, observations: Sequence[Observation]) -> dict[str, Any]:
+        """The last thing that the agent said after its last call, else what the root returned."""
+        last = max((o.seq for o in observations if o.type == TOOL), default=-1)
+        for message in reversed(self._messages):
+            if message.seq < last:
+                break
+            if message.role == "assistant" and message.text:
+                return {"response": message.text}
+        root = self._root()
+        if root is None or root.type == TOOL:
+            return {}
+        return _told(root.output, root.output_text, "response")
+
+    def _root(self) -> Span | None:
+        return self._spans[self._tree.order[0]] if self._spans else None
+
+    def _usage(self) -> dict[str, Any]:
+        """The sums of the innermost spans that tell their usage, and how long the root took."""
+        total: dict[str, Any] = {}
+        for at in self._tree.innermost(bool(span.usage) for span in self._spans):
+            for key, value in self._spans[at].usage.items():
+                total[key] = total.get(key, 0) + value
+        root = self._root()
+        if root is not None and root.start is not None and root.end is not None:
+            total["latencyMs"] = (root.end - root.start) / 1e6
+        return total
+
+    def _raw(self, given: Any) -> dict[str, Any] | None:
+        raw = dict((given() if callable(given) else given) or {})
+        rests = {}
+        for done in self._done:
+            rest = done.span.rest if done.span else None
+            rest = rest() if callable(rest) else rest
+            if rest:
+                rests[done.id] = rest
+        if rests:
+            raw["spans"] = rests
+        return raw or None
+
+
+class _Claims:
+    """The TOOL spans that no call in a message was found for yet."""
+
+    def __init__(self, dones: Iterable[_Done]) -> None:
+        self._by_key: dict[str, deque[_Done]] = defaultdict(deque)
+        self._by_arguments: dict[tuple[str, str], deque[_Done]] = defaultdict(deque)
+        for done in dones:
+            call = done.call
+            if call is not None and call.key is not None:
+                self._by_key[call.key].append(done)
+            elif call is not None:
+                self._by_arguments[call.name, spelled(call.arguments)].append(done)
+
+    def claim(self, call: ToolCall) -> _Done | None:
+        """Return the first span of a call, once."""
+        by_key = self._by_key.get(call.key) if call.key is not None else None
+        if by_key:
+            return by_key.popleft()
+        alike = self._by_arguments.get((call.name, spelled(call.arguments)))
+        return alike.popleft() if alike else None
+
+
+def _observation(done: _Done) -> Observation:
+    span, call = done.span, done.call
+    if span is None:
+        assert call is not None
+        told = {**input_of(call), **output_of(call.result)}
+        return Observation(
+            done.id, done.seq, call.name, parent_id=call.parent_id, flags=call.flags, **told
+        )
+    told = {"error": span.error, "status": span.status}
+    if call is not None:
+        told |= input_of(call)
+        if call.result is not None:
+            told |= {key: v for key, v in output_of(call.result).items() if v is not None}
+    else:
+        told |= _generic_input(done, span)
+    if span.has_output:
+        told["output_text"] = span.output_text
+        if span.output is not NOT_RECORDED:
+            told["output"] = span.output
+    elif call is None and span.said:
+        texts = [s.text for s in span.said if s.text and s.role == "assistant"]
+        told["output_text"] = "\n".join(texts) if texts else None
+    return Observation(
+        done.id,
+        done.seq,
+        span.name,
+        span.type,
+        level=span.level,
+        start_time=span.start,
+        end_time=span.end,
+        parent_id=span.parent,
+        flags=tuple(dict.fromkeys(span.flags)),
+        **told,
+    )
+
+
+def _generic_input(done: _Done, span: Span) -> dict[str, Any]:
+    if span.input is not NOT_RECORDED:
+        return {"input": span.input, "input_text": span.input_text}
+    if span.input_text is not None:
+        return {"input_text": span.input_text}
+    if done.total:
+        return {"input": {"messages": done.total, "repeated": done.repeated}}
+    return {"input": None}
+
+
+def _told(value: Any, text: str | None, key: str) -> dict[str, Any]:
+    if value is NOT_RECORDED:
+        return {key: text} if text is not None else {}
+    if isinstance(value, dict):
+        return value
+    return {key: value} if value is not None else {}
