@@ -4,15 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from helix.ingest.formats import agentrx, helix_jsonl, openai_chat, tau_bench
+from helix.ingest.formats import (
+    agentrx,
+    anthropic,
+    helix_jsonl,
+    mini_swe_agent,
+    openai_chat,
+    openhands,
+    swe_agent,
+    tau2_bench,
+    tau_bench,
+    trajectory_judge,
+    who_and_when,
+)
 from helix.ingest.sampling import SAMPLERS
 from helix.registry import Format, Sampler, hookimpl
+
+_FORMATS = (
+    agentrx,
+    anthropic,
+    helix_jsonl,
+    mini_swe_agent,
+    openai_chat,
+    openhands,
+    swe_agent,
+    tau2_bench,
+    tau_bench,
+    trajectory_judge,
+    who_and_when,
+)
 
 
 @hookimpl
 def helix_register_formats(register: Callable[[Format], None]) -> None:
     """Register the built-in trace formats."""
-    for module in (agentrx, helix_jsonl, openai_chat, tau_bench):
+    for module in _FORMATS:
         register(module.FORMAT)
 
 

@@ -29,7 +29,7 @@ from helix.model.manifest import LoadFailure
 STDIN: Final = "-"
 EMPTY_FILE = "the file is empty"
 EMPTY_LIST = "an empty list holds no trace"
-SUFFIXES: Final = (".json", ".jsonl", ".ndjson", ".gz", ".zst")
+SUFFIXES: Final = (".json", ".jsonl", ".ndjson", ".gz", ".zst", ".traj")
 GZIP_MAGIC: Final = b"\x1f\x8b"
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 DAMAGE = (OSError, EOFError, zlib.error, zstandard.ZstdError)
