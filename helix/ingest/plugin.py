@@ -7,6 +7,7 @@ from collections.abc import Callable
 from helix.ingest.formats import (
     agentrx,
     anthropic,
+    atif,
     helix_jsonl,
     mini_swe_agent,
     openai_chat,
@@ -15,6 +16,7 @@ from helix.ingest.formats import (
     tau2_bench,
     tau_bench,
     trajectory_judge,
+    unitf,
     who_and_when,
 )
 from helix.ingest.sampling import SAMPLERS
@@ -23,6 +25,7 @@ from helix.registry import Format, Sampler, hookimpl
 _FORMATS = (
     agentrx,
     anthropic,
+    atif,
     helix_jsonl,
     mini_swe_agent,
     openai_chat,
@@ -31,6 +34,7 @@ _FORMATS = (
     tau2_bench,
     tau_bench,
     trajectory_judge,
+    unitf,
     who_and_when,
 )
 
