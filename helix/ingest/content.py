@@ -11,6 +11,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*?(;base64)?,")
+_DATA_KEYS = (
+    "data", "base64", "url", "file_data", "image_url", "file_id", "image", "audio", "video",
+    "document",
+)  # fmt: skip
 _TEXT_TYPES = ("text", "input_text", "output_text")
 
 
@@ -38,6 +42,8 @@ def _part(part: Any) -> str:
     plain = _plain_text(part)
     if plain is not None:
         return plain
+    for media, path in _paths(part):
+        return f"[{media}: {path}]"
     for media, data in _binaries(part, None):
         return placeholder(media, data)
     for key in ("text", "refusal"):
@@ -67,6 +73,13 @@ def placeholder(media: str, data: str) -> str:
     return f"[{media}: {len(binary)} bytes, sha256 {hashlib.sha256(binary).hexdigest()}]"
 
 
+def _paths(part: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield (media type, path) of what a part keeps in a file of its own."""
+    for holder in (part, part.get("source")):
+        if isinstance(holder, Mapping) and isinstance(holder.get("path"), str):
+            yield str(holder.get("media_type") or part.get("type") or "file"), holder["path"]
+
+
 def _binaries(part: Any, media: str | None) -> Iterator[tuple[str, str]]:
     """Yield (media type, data) of what a part carries, in the spellings that exporters use."""
     kind = str(part.get("type") or "binary")
@@ -75,7 +88,7 @@ def _binaries(part: Any, media: str | None) -> Iterator[tuple[str, str]]:
     )
     if isinstance(part.get("format"), str):
         media = f"audio/{part['format']}"
-    for key in ("data", "base64", "url", "file_data", "image_url", "file_id"):
+    for key in _DATA_KEYS:
         if isinstance(part.get(key), str):
             yield media, part[key]
     for key in ("image_url", "input_audio", "file", "source", "image", "audio"):
