@@ -98,7 +98,7 @@ def run(
     work.open_judge()
     log = RunLog(folder, started, command)
     _clear(folder)
-    atomic_write(folder / "plan.json", encode_page(_plan_page(prepared)))
+    atomic_write(folder / "plan.json", encode_page(prepared.plan))
     atomic_write(folder / "manifest.jsonl", b"".join(x + b"\n" for x in manifest_lines(survey)))
     log.event("surveyed", traces=len(survey.entries), failures=len(survey.load.failures))
     usage = work.carry_out(on_event, log)
@@ -181,16 +181,6 @@ def _code(prepared: Prepared, scorecard: Scorecard, work: Work) -> ExitCode:
         return ExitCode.INTERNAL
     advisory = prepared.config.gate.exit == "advisory"
     return exit_code(scorecard.run_verdict, advisory=advisory, pending=len(work.pending))
-
-
-def _plan_page(prepared: Prepared) -> dict[str, Any]:
-    plan = prepared.plan
-    return {
-        "schemaVersion": plan.schema_version,
-        "digest": plan.digest,
-        "decides": plan.decides,
-        "runs": plan.runs,
-    }
 
 
 def _clear(folder: Path) -> None:

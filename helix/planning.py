@@ -18,8 +18,9 @@ from helix.fieldpath import parse
 from helix.gate import FoldPlan, GateRow, Known, Policy
 from helix.grounding import check_fields
 from helix.model.canonical import digest, source_digest
-from helix.model.config import Config, JudgeConfig, Plan
+from helix.model.config import Config, JudgeConfig
 from helix.model.criterion import Suite
+from helix.model.plan import Plan
 from helix.model.request import Pin
 from helix.model.scorecard import JudgeRecord
 from helix.registry import Judge, Registry
@@ -240,7 +241,7 @@ def _plan(
     runs |= {"judgeDir": config.judge.dir, "judgeScript": config.judge.script}
     runs |= {"baseline": config.gate.baseline, "failedFrom": config.select.failed_from}
     runs |= {"exit": config.gate.exit}
-    return Plan(decides=decides, runs=runs)
+    return Plan.of(decides, runs)
 
 
 def _pin_dict(pin: Pin) -> dict[str, Any]:

@@ -19,7 +19,9 @@ import helix
 from helix.demo.generator import write
 from helix.errors import SelectionError, TraceError
 from helix.model.manifest import ManifestEntry
+from helix.model.plan import Plan
 from helix.model.scorecard import Scorecard
+from helix.model.tracerecord import TraceRecord
 from helix.model.verdict import MatrixVerdictFile
 from helix.runs import RunFiles
 
@@ -219,6 +221,13 @@ def test_verdict_lines_follow_their_schema(folder: Path) -> None:
             validator.validate(json.loads(line))
     card = json.loads((folder / "a" / "scorecard.json").read_text(encoding="utf-8"))
     jsonschema_rs.validator_for(msgspec.json.schema(Scorecard)).validate(card)
+    plan = json.loads((folder / "a" / "plan.json").read_text(encoding="utf-8"))
+    jsonschema_rs.validator_for(msgspec.json.schema(Plan)).validate(plan)
+    traces = jsonschema_rs.validator_for(msgspec.json.schema(TraceRecord))
+    for line in (folder / "traces.jsonl").read_text(encoding="utf-8").splitlines():
+        traces.validate(json.loads(line))
+    for trace in helix.evaluate("traces.jsonl", "suite.yaml").traces(frozenset(["interview-01"])):
+        traces.validate(trace.to_dict())
 
 
 def trace(id: str, response: str) -> str:

@@ -1,7 +1,7 @@
 """The configuration of a run, validated after Hydra composed it (DESIGN “Commands and keys”).
 
-What `Decides` holds changes answers and is digested; what `Runs` holds only changes how the work
-is carried out. Plain Python can build a `Config` without Hydra.
+What of it changes answers and what only carries the work out is told apart in `helix.planning`.
+Plain Python can build a `Config` without Hydra.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
-
-from helix.model.canonical import digest
 
 
 class Section(BaseModel):
@@ -215,23 +213,3 @@ class Config(Section):
     run: RunConfig = RunConfig()
     report: ReportConfig = ReportConfig()
     paths: PathsConfig = PathsConfig()
-
-
-DECIDES = ("subject", "criteria", "checks", "judge", "verifier", "sampling", "select", "gate")
-RUNS = ("executor", "cache", "limits", "shard", "run", "report", "paths")
-
-
-class Plan(Section):
-    """A frozen run: the config split into what decides and what only runs, and its digest.
-
-    `suite_digest`, `trace` digests and plugin versions are among what decides; paths are not.
-    """
-
-    schema_version: str = "1.0"
-    decides: dict[str, Any]
-    runs: dict[str, Any]
-
-    @property
-    def digest(self) -> str:
-        """The digest of what decides."""
-        return digest(self.decides)

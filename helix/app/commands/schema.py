@@ -16,12 +16,13 @@ SHAPES = {
     "criterion": ("helix.model.criterion", "Criterion", "one row of a suite"),
     "manifest": ("helix.model.manifest", "ManifestEntry", "one line of manifest.jsonl"),
     "packet": ("helix.model.packet", "MatrixPacket", "what a judge is asked about one trace"),
-    "plan": ("helix.model.config", "Plan", "plan.json, a frozen run"),
+    "plan": ("helix.model.plan", "Plan", "plan.json, a frozen run"),
     "recording": ("helix.backends.mailbox", "Recording", "one recorded reply, for judge=replay"),
     "reply": ("helix.model.request", "Reply", "what a judge answered"),
     "request": ("helix.model.request", "Request", "what a judge is asked"),
     "scorecard": ("helix.model.scorecard", "Scorecard", "scorecard.json, the result of a run"),
     "suite": ("helix.model.criterion", "Suite", "a criteria file"),
+    "trace": ("helix.model.tracerecord", "TraceRecord", "one line of canonical Helix JSONL"),
     "verdict": ("helix.model.verdict", "MatrixVerdictFile", "one line of verdicts.jsonl"),
 }
 
