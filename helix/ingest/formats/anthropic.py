@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from helix.errors import FormatError
-from helix.ingest.content import is_plain, text_of
+from helix.ingest.content import text_of
 from helix.ingest.conversation import Conversation
-from helix.ingest.formats.anthropic_blocks import Blocks, is_own, usage_of
+from helix.ingest.formats.anthropic_blocks import Blocks, is_own, is_whole, usage_of
 from helix.ingest.formats.openai_chat import ID_KEYS
 from helix.ingest.identity import normalised_id
 from helix.ingest.leakage import split
@@ -102,7 +102,7 @@ def _conversation(record: Record) -> Trace:
     metadata = rest.pop("metadata", None) or {}
     if not isinstance(metadata, dict):
         rest["metadata"], metadata = metadata, {}
-    if not is_plain(system):
+    if not is_whole(system):
         rest["system"] = system
     if envelope.get("tools"):
         rest["tools"] = envelope["tools"]

@@ -228,7 +228,7 @@ def _read_keys(block: Mapping[str, Any]) -> frozenset[str]:
         return _CALL | _TYPE if kind == "tool_use" else _CALL
     if kind == "tool_result":
         content = block.get("content")
-        whole = is_plain(content) and _is_bare(content)
+        whole = is_whole(content)
         return _RESULT | _TYPE if whole else (_RESULT | _TYPE) - {"content"}
     return _RESULT if is_result(kind) else frozenset()
 
@@ -240,9 +240,12 @@ def _server_error(content: Any) -> tuple[str | None, str | None]:
     return str(told), "error"
 
 
-def _is_bare(content: Any) -> bool:
+def is_whole(content: Any) -> bool:
+    """Whether the text of content says all that the content does."""
     parts = content if isinstance(content, list) else ()
-    return all(isinstance(part, str) or set(part) <= {"type", "text"} for part in parts)
+    return is_plain(content) and all(
+        isinstance(part, str) or set(part) <= {"type", "text"} for part in parts
+    )
 
 
 def _joined(before: str | None, more: str | None) -> str | None:
