@@ -45,8 +45,16 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("helix-evals")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'helix' has no attribute '{name}'")
     module = importlib.import_module(home)
     return module if name == "evaluate" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -19,8 +19,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from pydantic import ValidationError
+
 from helix import registry as registries
-from helix.errors import ExitCode, TraceError
+from helix.errors import ConfigError, ExitCode, TraceError
 from helix.files import atomic_write
 from helix.gate import exit_code, fold
 from helix.ingest import Input
@@ -161,7 +163,7 @@ def evaluate(
     paths = tuple(str(path) for path in traces) if many else (str(traces),)  # type: ignore[union-attr]
     subject = {**sections.pop("subject", {}), "traces": paths if len(paths) > 1 else paths[0]}
     suite = criteria if isinstance(criteria, Suite) else None
-    config = Config.model_validate(
+    config = _configured(
         {
             **sections,
             "subject": subject,
@@ -174,6 +176,17 @@ def evaluate(
     with tempfile.TemporaryDirectory(prefix="helix-") as folder:
         done = run(config, run_dir=folder, suite=suite)
         return dataclasses.replace(done, lines=tuple(done.verdicts()))
+
+
+def _configured(sections: Mapping[str, Any]) -> Config:
+    try:
+        return Config.model_validate(sections)
+    except ValidationError as error:
+        faults = [
+            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']} (got {fault['input']!r:.80})"
+            for fault in error.errors()
+        ]
+        raise ConfigError("; ".join(faults)) from None
 
 
 def _code(prepared: Prepared, scorecard: Scorecard, work: Work) -> ExitCode:

@@ -17,7 +17,7 @@ import pytest
 
 import helix
 from helix.demo.generator import write
-from helix.errors import SelectionError, TraceError
+from helix.errors import ConfigError, SelectionError, TraceError
 from helix.model.manifest import ManifestEntry
 from helix.model.plan import Plan
 from helix.model.scorecard import Scorecard
@@ -301,6 +301,11 @@ def test_a_selector_that_matches_nothing_is_an_error(
     with pytest.raises(SelectionError, match=named):
         helix.evaluate("traces.jsonl", "suite.yaml", judge=SCRIPTED, select=selected)
     assert asked(folder) == 0
+
+
+def test_a_section_that_does_not_exist_is_a_config_error(folder: Path) -> None:
+    with pytest.raises(ConfigError, match=r"limits\.concurency: Extra inputs"):
+        helix.evaluate("traces.jsonl", "suite.yaml", limits={"concurency": 2})
 
 
 def test_what_was_left_out_by_hand_is_counted(folder: Path) -> None:

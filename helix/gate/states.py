@@ -131,32 +131,39 @@ def fold_traces(states: Iterable[CellState]) -> CriterionResult:
 def fold_rate(
     states: Mapping[str, Sequence[CellState]], target: Fraction, confidence: float | None
 ) -> CriterionResult:
-    """Return what one criterion says by the rate policy; `states` are grouped by task.
+    """Return what one criterion says by the rate policy; `states` are grouped by task."""
+    bounds = rate_bounds(states, confidence)
+    if bounds is None:
+        return "na"
+    if bounds[0] >= target:
+        return "pass"
+    return "fail" if bounds[1] < target else "uncertain"
+
+
+def rate_bounds(
+    states: Mapping[str, Sequence[CellState]], confidence: float | None
+) -> tuple[Fraction | float, Fraction | float] | None:
+    """Return the lowest and highest pass rate that the cells allow; None where all are na.
 
     na leaves the denominator; an undecided cell counts as fail for the lower bound and as pass
-    for the upper. Without a confidence the comparison is of counts, and exact.
+    for the upper. Without a confidence the bounds are counts, and exact; with one they are ends
+    of Wilson intervals, on the sample size that is left when runs of one task go together.
     """
     kept = {task: [s for s in group if s != "na"] for task, group in states.items()}
     flat = [state for group in kept.values() for state in group]
     if not flat:
-        return "na"
+        return None
     lower, upper = flat.count("pass"), len(flat) - flat.count("fail")
     if confidence is None:
-        low, high = Fraction(lower, len(flat)), Fraction(upper, len(flat))
-        if low >= target:
-            return "pass"
-        return "fail" if high < target else "uncertain"
-    low_end = _bound(kept, lambda s: s == "pass", confidence, 0)
-    high_end = _bound(kept, lambda s: s != "fail", confidence, 1)
-    if low_end >= target:
-        return "pass"
-    return "fail" if high_end < target else "uncertain"
+        return Fraction(lower, len(flat)), Fraction(upper, len(flat))
+    return _end(kept, ("pass",), confidence, 0), _end(kept, ("pass", "uncertain"), confidence, 1)
 
 
-def _bound(kept: Mapping[str, Sequence[str]], good: object, confidence: float, end: int) -> float:
-    assert callable(good)
-    values = {task: [1.0 if good(s) else 0.0 for s in group] for task, group in kept.items()}
-    flat = [v for group in values.values() for v in group]
+def _end(
+    kept: Mapping[str, Sequence[CellState]], good: Sequence[str], confidence: float, end: int
+) -> float:
+    values = {task: [float(s in good) for s in group] for task, group in kept.items()}
+    flat = [value for group in values.values() for value in group]
     size = clustered_size(values)
     interval = wilson(sum(flat) / len(flat) * size, size, confidence)
     return float(end) if interval is None else interval[end]

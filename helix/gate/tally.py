@@ -14,6 +14,7 @@ from helix.gate.states import (
     fold_repeats,
     fold_task,
     fold_traces,
+    rate_bounds,
 )
 from helix.model.scorecard import (
     Blocked,
@@ -54,6 +55,12 @@ class RowTally:
 
     def fold(self, policy: Policy, *, everything: bool) -> CriterionResult:
         """Fold over tasks and traces: every cell, or only those that count at the gate."""
+        groups = self._groups(policy, everything=everything)
+        if policy.rate is not None:
+            return fold_rate(groups, policy.rate, policy.confidence)
+        return fold_traces(state for states in groups.values() for state in states)
+
+    def _groups(self, policy: Policy, *, everything: bool) -> dict[str, list[CellState]]:
         groups = self.kept
         if everything and self.aside:
             tasks = dict.fromkeys((*self.kept, *self.aside))
@@ -61,9 +68,7 @@ class RowTally:
         if policy.per_task is not None:
             k, n = policy.per_task
             groups = {task: [fold_task(states, k, n)] for task, states in groups.items()}
-        if policy.rate is not None:
-            return fold_rate(groups, policy.rate, policy.confidence)
-        return fold_traces(state for states in groups.values() for state in states)
+        return groups
 
     def finish(self, policy: Policy) -> CriterionRow:
         """Return the criterion's row of the scorecard."""
@@ -97,8 +102,7 @@ class RowTally:
         if result == "fail":
             return "fail", f"failed on {self.counts['fail']} of {self._decided()} decided traces"
         if result == "uncertain":
-            undecided = self.counts["uncertain"]
-            return "incomplete", f"undecided on {undecided} of {self.counts.total()} traces"
+            return "incomplete", self._open(policy)
         if result == "na" and not self.aside and not self.row.may_not_apply:
             return "incomplete", "applied to nothing: a gating row over zero cases proves nothing"
         if self.row.klass != "code":
@@ -109,6 +113,17 @@ class RowTally:
         for doubt in sorted(self.doubts):
             return "incomplete", doubt
         return "pass", None
+
+    def _open(self, policy: Policy) -> str:
+        bounds = None
+        if policy.rate is not None:
+            bounds = rate_bounds(self._groups(policy, everything=False), policy.confidence)
+        if bounds is None:
+            undecided = self.counts["uncertain"]
+            return f"undecided on {undecided} of {self.counts.total()} traces"
+        low, high = (f"{float(end):.1%}" for end in bounds)
+        at = "" if policy.confidence is None else f" at {policy.confidence:.0%} confidence"
+        return f"the pass rate is between {low} and {high}{at}; the target is {policy.rate}"
 
     def _decided(self) -> int:
         return self.counts["pass"] + self.counts["fail"]

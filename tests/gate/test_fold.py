@@ -216,6 +216,14 @@ def test_a_rate_by_an_unvalidated_judge_stays_incomplete() -> None:
     assert result([gate_row(klass="judge")], lines, policy=policy).run_verdict == "incomplete"
 
 
+def test_a_rate_that_is_not_settled_says_between_what_it_lies() -> None:
+    from fractions import Fraction
+
+    lines = [line(f"t{i}", {"c1": s}) for i, s in enumerate(["pass"] * 8 + ["uncertain", "fail"])]
+    card = result([gate_row()], lines, policy=Policy(rate=Fraction(9, 10)))
+    assert card.gate.gaps == ("c1: the pass rate is between 80.0% and 90.0%; the target is 9/10",)
+
+
 def test_a_judge_without_temperature_0_leaves_the_run_incomplete() -> None:
     lines = [line("t0", {"c1": "pass"}, made="judge", judge_model="m", temperature=None)]
     card = result([gate_row(klass="judge")], lines)

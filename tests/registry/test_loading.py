@@ -187,5 +187,7 @@ def test_a_third_partys_check_decides_in_a_run_and_its_version_is_in_the_plan(
 def test_the_public_names_are_those_that_are_said() -> None:
     for name in helix.__all__:
         assert getattr(helix, name) is not None
+        assert name in dir(helix)
+    assert helix.__version__[0].isdigit()
     with pytest.raises(AttributeError, match="no attribute 'evalute'"):
         helix.evalute  # noqa: B018
