@@ -33,12 +33,16 @@ class ToolCall:
 
 @dataclass(slots=True)
 class Said:
-    """A message as a span holds it: text (None for none), calls made in it, results it brings."""
+    """A message as a span holds it: text (None for none), calls made in it, results it brings.
+
+    `source` is what it holds beside these.
+    """
 
     role: str
     text: str | None = None
     calls: Sequence[ToolCall] = ()
     results: Sequence[Result] = ()
+    source: Any = None
 
 
 @dataclass(slots=True)
@@ -197,7 +201,10 @@ def _parts(messages: Sequence[Said]) -> tuple[list[Key], list[int]]:
 def _keys(message: Said) -> list[Key]:
     keys: list[Key] = [(0, message.role, message.text)] if message.text else []
     keys += [_call_key(call) for call in message.calls]
-    return keys + [_result_key(result) for result in message.results]
+    keys += [_result_key(result) for result in message.results]
+    if not keys and message.source is not None:
+        keys.append((4, message.role, spelled([message.source])))
+    return keys
 
 
 def _call_key(call: ToolCall) -> Key:
@@ -221,4 +228,5 @@ def _only(message: Said, fresh: set[int]) -> Said:
         message.text if first and 0 in fresh else None,
         [call for at, call in enumerate(message.calls, first) if at in fresh],
         [result for at, result in enumerate(message.results, middle) if at in fresh],
+        message.source,
     )

@@ -16,11 +16,14 @@ from helix.ingest.formats import (
     openai_chat,
     openai_responses,
     openhands,
+    openinference,
+    otel_genai,
     swe_agent,
     tau2_bench,
     tau_bench,
     trajectory_judge,
     unitf,
+    vercel_ai,
     who_and_when,
 )
 from helix.ingest.sampling import SAMPLERS
@@ -38,11 +41,14 @@ _FORMATS = (
     openai_chat,
     openai_responses,
     openhands,
+    openinference,
+    otel_genai,
     swe_agent,
     tau2_bench,
     tau_bench,
     trajectory_judge,
     unitf,
+    vercel_ai,
     who_and_when,
 )
 

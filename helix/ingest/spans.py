@@ -26,13 +26,15 @@ from helix.model.trace import TOOL, Message, Observation, Source, Trace
 GENERATION: Final = "GENERATION"
 AGENT: Final = "AGENT"
 SPAN: Final = "SPAN"
+MESSAGE: Final = "MESSAGE"
 
 
 @dataclass(slots=True)
 class Span:
     """One span, whatever the source calls it. Times are nanoseconds.
 
-    `type` is the observation's; of a TOOL span `name` is the tool's, `call_key` the call's id.
+    `type` is the observation's; a MESSAGE is none, only the message that it `said`, under its id.
+    Of a TOOL span `name` is the tool's, `call_key` the call's id.
     `input` and `output` are values, or text as `input_text` and `output_text`. `heard` are the
     messages that a model was given, its whole history included, `said` those that it answered.
     `order` is the source's own sequence. `usage` has promptTokens, completionTokens, costUsd.
@@ -89,8 +91,10 @@ class _Done:
     seq: int = -1
     span: Span | None = None
     call: Call | None = None
+    key: str | None = None
     total: int = 0
     repeated: int = 0
+    sources: list[Any] = field(default_factory=list)
 
 
 class _Builder:
@@ -157,6 +161,7 @@ class _Builder:
             span.flags.append("duplicate-id")
         done = _Done(taken, span=span)
         if span.type == TOOL:
+            done.key = span.call_key
             done.call = Call(span.call_key, span.name, -1, span.parent, flags=span.flags)
             done.call.free_text = span.free_text
             if span.has_input:
@@ -168,6 +173,10 @@ class _Builder:
     def _starts(self, at: int) -> None:
         span, done = self._spans[at], self._done[at]
         span.flags += self._tree.flags[at]
+        if span.type == MESSAGE:
+            self._flags |= set(span.flags)
+            self._message(span.said[0], at)
+            return
         heard = span.heard
         if at in self._tree.outer:
             heard = without(heard, self._inner)
@@ -187,7 +196,7 @@ class _Builder:
                 self._pairing.call(done.call)
 
     def _ends(self, at: int) -> None:
-        said = self._spans[at].said
+        said = self._spans[at].said if self._spans[at].type != MESSAGE else ()
         if at in self._tree.outer:
             said = without(said, self._inner)
         if said:
@@ -195,13 +204,17 @@ class _Builder:
 
     def _say(self, news: News, at: int) -> None:
         for said in news.new:
+            if said.source is not None:
+                self._done[at].sources.append(said.source)
             if said.text or said.calls:
                 self._message(said, at)
             for result in said.results:
                 self._result(result)
 
     def _message(self, said: Said, at: int) -> None:
-        taken, _ = self._ids.take(f"m{len(self._messages)}")
+        taken = self._done[at].id
+        if self._spans[at].type != MESSAGE:
+            taken, _ = self._ids.take(f"m{len(self._messages)}")
         text = said.text or ""
         control = is_control(said.role, text)
         self._messages.append(Message(taken, self._next(), said.role, text, control=control))
@@ -217,6 +230,7 @@ class _Builder:
                 done.call.arguments, done.call.free_text = asked_for.arguments, asked_for.free_text
             if done.call.key is None:
                 done.call.flag("paired-by-position")
+                done.key = asked_for.key
                 done.call.key = None if done.seq >= 0 else asked_for.key
             return done
         name = asked_for.name
@@ -284,14 +298,18 @@ class _Builder:
 
     def _raw(self, given: Any) -> dict[str, Any] | None:
         raw = dict((given() if callable(given) else given) or {})
-        rests = {}
+        kept = {}
         for done in self._done:
             rest = done.span.rest if done.span else None
             rest = rest() if callable(rest) else rest
+            if done.sources:
+                rest = {**(rest or {}), "messages": done.sources}
+            if done.key is not None:
+                rest = {**(rest or {}), "callId": done.key}
             if rest:
-                rests[done.id] = rest
-        if rests:
-            raw["spans"] = rests
+                kept[done.id] = rest
+        if kept:
+            raw["spans"] = kept
         return raw or None
 
 

@@ -1,0 +1,197 @@
+"""From files of OpenTelemetry spans to traces: grouping by trace id, and whose words a span speaks.
+
+A file may mix instrumentations, so each span is read by its own attributes, whatever format the
+file was recognised as. All spans of a file are held until it ends, because those of one trace may
+stand in any of its lines: memory follows the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Final
+
+import msgspec
+
+from helix.errors import FormatError, HelixError
+from helix.ingest.formats import genai_spans, openinference_spans, vercel_spans
+from helix.ingest.history import spelled
+from helix.ingest.identity import normalised_id
+from helix.ingest.leakage import is_label, split
+from helix.ingest.otlp import Wire, attributes_of, spans_in, wire
+from helix.ingest.spans import Span, build
+from helix.model.canonical import canonical_bytes, digest_bytes, source_digest
+from helix.model.jsontext import decode_container
+from helix.model.manifest import LoadFailure
+from helix.model.trace import Source, Trace
+from helix.registry import Record
+
+LOOK: Final = 64
+EVALUATION: Final = "gen_ai.evaluation"
+_NO_LABELS: Final = ("retrieval.", "reranker.", "embedding.", "gen_ai.retrieval.")
+_METADATA: Final = "ai.telemetry.metadata."
+
+
+def heads(value: Any) -> list[tuple[str, frozenset[str]]]:
+    """Return name and attribute names of the first spans of a value; none where it holds none."""
+    try:
+        found = [
+            wire(span, trace=_trace_of(value) or "?")
+            for span, _, _ in islice(spans_in(value), LOOK)
+        ]
+    except FormatError:
+        return []
+    return [(w.name, frozenset(w.attributes)) for w in found if w.id is not None]
+
+
+def dialect(w: Wire) -> Callable[[Wire], Span]:
+    """Return how a span is read; what is nobody's is read by the conventions of OTel."""
+    if openinference_spans.is_own(w.attributes):
+        return openinference_spans.span
+    if vercel_spans.is_own(w.attributes):
+        return vercel_spans.span
+    return genai_spans.span
+
+
+def traces(records: Sequence[Record], format_name: str) -> Iterator[Trace | LoadFailure]:
+    """Yield the traces of some records; a span that is none is a failure and stops no other."""
+    groups: dict[str, list[Wire]] = {}
+    origin: dict[str, Record] = {}
+    for record in records:
+        inherited = _trace_of(record.value)
+        try:
+            for span, resource, scope in spans_in(record.value):
+                try:
+                    found = wire(span, resource, scope, inherited)
+                except FormatError as error:
+                    yield _failure(record, error)
+                    continue
+                groups.setdefault(found.trace, []).append(found)
+                origin.setdefault(found.trace, record)
+        except FormatError as error:
+            yield _failure(record, error)
+    for trace_id, wires in groups.items():
+        record = origin[trace_id]
+        digest = _digest(records, wires if len(groups) > 1 else None)
+        source = Source(record.file, record.line, format_name, digest)
+        try:
+            yield _trace(source, trace_id, wires)
+        except HelixError as error:
+            yield _failure(record, error)
+
+
+def _trace_of(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return None
+    return normalised_id(value.get("trace_id") or value.get("traceId"))
+
+
+def _failure(record: Record, error: Exception) -> LoadFailure:
+    return LoadFailure(file=record.file, line=record.line, reason=str(error))
+
+
+def _digest(records: Sequence[Record], wires: Sequence[Wire] | None) -> str:
+    """Return the digest of a trace: of the file where that is all it holds, else of its spans."""
+    if wires is None:
+        one = len(records) == 1
+        return source_digest(records[0].data) if one else digest_bytes(*(r.data for r in records))
+    spans = [w.source for w in wires]
+    try:
+        return source_digest(msgspec.json.encode(spans))
+    except (TypeError, UnicodeError, ValueError):
+        return source_digest(canonical_bytes(spans))
+
+
+def _trace(source: Source, trace_id: str, wires: Sequence[Wire]) -> Trace:
+    wires, repeated = _once(wires)
+    labels: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
+    spans = []
+    for w in wires:
+        own = _labels(w)
+        if own:
+            labels[w.id or "span"] = own
+        given, hidden = split(_metadata(w))
+        metadata |= given
+        labels |= hidden
+        span = dialect(w)(w)
+        span.rest = w.rest
+        spans.append(span)
+    flags = ["duplicate-id"] if repeated else []
+    return build(
+        source,
+        trace_id,
+        spans,
+        metadata=metadata,
+        labels=labels,
+        flags=flags,
+        raw=lambda: _around(wires),
+    )
+
+
+def _once(wires: Sequence[Wire]) -> tuple[list[Wire], bool]:
+    """Leave out spans that were exported twice, equal in everything."""
+    seen: dict[str, list[Wire]] = {}
+    left: list[Wire] = []
+    for w in wires:
+        if w.id is not None:
+            alike = seen.setdefault(w.id, [])
+            if any(w.source == other.source for other in alike):
+                continue
+            alike.append(w)
+        left.append(w)
+    return left, len(left) < len(wires)
+
+
+def _labels(w: Wire) -> dict[str, Any]:
+    """Take what says how good the run was: labels by name, results of evaluations."""
+    own: dict[str, Any] = {}
+    for name in w.attributes:
+        if name not in w.used and is_label_attribute(name):
+            own[name] = w.attributes[name]
+            w.used.add(name)
+    judged = [e.attributes for e in w.events if e.name.startswith(EVALUATION)]
+    if judged:
+        own["evaluations"] = judged
+        w.events = [e for e in w.events if not e.name.startswith(EVALUATION)]
+    return own
+
+
+@lru_cache(maxsize=4096)
+def is_label_attribute(name: str) -> bool:
+    """Whether an attribute's dotted name names ground truth or an evaluation."""
+    if name.startswith(_NO_LABELS):
+        return False
+    return name.startswith(EVALUATION) or any(map(is_label, name.split(".")))
+
+
+def _metadata(w: Wire) -> dict[str, Any]:
+    """Return what the user attached to the run: `metadata`, the Vercel AI SDK's metadata.*."""
+    held = w.attributes.get("metadata")
+    decoded = decode_container(held) if isinstance(held, str) else held
+    found = dict(decoded) if isinstance(decoded, dict) else {}
+    if found:
+        w.used.add("metadata")
+    for name, value in w.attributes.items():
+        if name.startswith(_METADATA):
+            found[name.removeprefix(_METADATA)] = value
+            w.used.add(name)
+    return found
+
+
+def _around(wires: Iterable[Wire]) -> dict[str, Any]:
+    """Return what stands around the spans, each resource and scope once."""
+    told = {
+        "resources": [
+            {**held, "attributes": attributes_of(held.get("attributes"))}
+            for held in _distinct(w.resource for w in wires)
+        ],
+        "scopes": _distinct(w.scope for w in wires),
+    }
+    return {key: value for key, value in told.items() if value}
+
+
+def _distinct(held: Iterable[Mapping[str, Any] | None]) -> list[Mapping[str, Any]]:
+    by_place = {id(one): one for one in held if one}
+    return list({spelled(dict(one)): one for one in by_place.values()}.values())
