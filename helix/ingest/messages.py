@@ -60,6 +60,29 @@ def messages_of(value: Any, role: str = "user") -> list[Said] | None:
     return [Said(role, m) if isinstance(m, str) else message(m, role) for m in value]
 
 
+def replies_of(value: Any) -> list[Said] | None:
+    """Return what a model answered, in the envelopes of providers; None where there is none."""
+    if isinstance(value, str):
+        decoded = decode_container(value)
+        if decoded is None:
+            return [Said("assistant", value)] if value.strip() else None
+        value = decoded
+    if isinstance(value, dict):
+        for key in ("choices", "generations", "output"):
+            if isinstance(value.get(key), list):
+                found = [replies_of(item) for item in value[key]]
+                kept = [said for one in found for said in one or ()]
+                return kept or None
+        if isinstance(value.get("text"), str) and not isinstance(value.get("message"), dict):
+            return [Said("assistant", value["text"])]
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        value = value[0]
+    if isinstance(value, list) and value and not all(map(_is_message, value)):
+        found = [replies_of(item) for item in value]
+        return [said for one in found for said in one or ()] or None
+    return messages_of(value, "assistant")
+
+
 def _is_message(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
