@@ -23,7 +23,7 @@ from helix.registry import Format, Match, Record
 ROLES: Final = {"user": "user", "gemini": "assistant"}
 SUCCESS: Final = "success"
 _READ = frozenset({"id", "type", "content", "toolCalls"})
-_CALL_READ = frozenset({"id", "name", "args", "status"})
+_CALL_READ = frozenset({"id", "name", "args"})
 _EMPTY: Final[tuple[Any, ...]] = (None, [], {})
 
 
@@ -106,7 +106,8 @@ def _call(
         end=None if result is None else nanoseconds(call.get("timestamp")),
         result=result,
     )
-    rest = {key: v for key, v in call.items() if key not in _CALL_READ and v not in _EMPTY}
+    read = _CALL_READ if result is None else _CALL_READ | {"status"}
+    rest = {key: v for key, v in call.items() if key not in read and v not in _EMPTY}
     if answers is not None and all(_is_bare(part, call) for part in call["result"]):
         rest.pop("result", None)
     return rest
