@@ -22,6 +22,7 @@ import zstandard
 
 from helix.errors import TraceError, did_you_mean
 from helix.ingest import jsonstream
+from helix.ingest.archive import ZIP_MAGIC, entries, is_archive
 from helix.ingest.jsonstream import BOM, CHUNK, Piece, Scanner, told
 from helix.model.jsontext import decode
 from helix.model.manifest import LoadFailure
@@ -29,7 +30,7 @@ from helix.model.manifest import LoadFailure
 STDIN: Final = "-"
 EMPTY_FILE = "the file is empty"
 EMPTY_LIST = "an empty list holds no trace"
-SUFFIXES: Final = (".json", ".jsonl", ".ndjson", ".gz", ".zst", ".traj")
+SUFFIXES: Final = (".json", ".jsonl", ".ndjson", ".gz", ".zst", ".traj", ".eval")
 GZIP_MAGIC: Final = b"\x1f\x8b"
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 DAMAGE = (OSError, EOFError, zlib.error, zstandard.ZstdError)
@@ -158,9 +159,13 @@ class _Gzip(gzip.GzipFile):
 def pieces(stream: BinaryIO, found: Found) -> Iterator[Piece | Scanner | LoadFailure]:
     """Yield a file's values in order: objects as pieces, lists as scanners that stand before them.
 
-    A list must be taken (`value` or `elements`) before the next item is asked for. Where reading
-    cannot go on, Fault or one of DAMAGE is raised, here or by the scanner.
+    A zip gives the samples of an Inspect log. A list must be taken (`value` or `elements`) before
+    the next item is asked for. Where reading cannot go on, Fault or one of DAMAGE is raised, here
+    or by the scanner.
     """
+    if is_archive(cast(io.BufferedReader, stream).peek(len(ZIP_MAGIC))):
+        yield from entries(stream, found.name)
+        return
     lines, empty = _is_lines(found)
     if empty:
         yield LoadFailure(file=found.name, line=0, reason=EMPTY_FILE)
