@@ -23,6 +23,7 @@ TYPES: Final = frozenset(
         "mcp_approval_request", "mcp_approval_response", "tool_search_output",
     }
 )  # fmt: skip
+NAMED: Final = ("function_call", "custom_tool_call", "mcp_call")
 ASKED: Final = ("arguments", "input", "action", "operation")
 TOLD: Final = ("output", "tools", "results", "outputs", "result")
 _FINISHED = ("completed", "failed", "incomplete")
@@ -96,11 +97,10 @@ class Items:
             self._open = True
 
     def _call(self, item: Mapping[str, Any], name: str, kind: str, time: int | None) -> set[str]:
+        called = _name(item, name, kind)
         self._turn(name)
         asked = next((key for key in ASKED if key in item), None)
         told = next((key for key in TOLD if item.get(key) is not None), None)
-        tool = item.get("name")
-        called = tool if isinstance(tool, str) and tool else kind.removesuffix("_call")
         given = item.get(asked) if asked else None
         alone = "call_id" not in item
         key = normalised_id(item.get("id" if alone else "call_id"))
@@ -115,7 +115,8 @@ class Items:
         )
         if alone:
             self._open = self._open and result is None
-            return {"id", "name", asked or "", *((told or "", "error") if result else ())}
+            plain = ("error",) if isinstance(item.get("error"), str) else ()
+            return {"id", "name", asked or "", *((told or "", *plain) if result else ())}
         read = {"call_id", asked or ""}
         return read | ({"type", "name"} if kind in ("function_call", "custom_tool_call") else set())
 
@@ -139,7 +140,7 @@ class Items:
             )
         )
         whole = not is_text or (is_plain(content) and _is_bare(content))
-        read = {"call_id", "status", *((told or "",) if whole else ())}
+        read = {"call_id", *((told or "",) if whole else ()), *(("status",) if not error else ())}
         return read | (
             {"type"} if kind in ("function_call_output", "custom_tool_call_output") else set()
         )
@@ -157,6 +158,16 @@ class Items:
             start=time,
         )
         return {"type", "id", asked or "", told or "", "status"}
+
+
+def _name(item: Mapping[str, Any], where: str, kind: str) -> str:
+    """Return the name of the tool: what the item says, or the kind of call where that is one."""
+    name = item.get("name")
+    if isinstance(name, str) and name:
+        return name
+    if kind in NAMED:
+        raise FormatError(f"{where}: a {kind} must have a name")
+    return kind.removesuffix("_call")
 
 
 def _own_result(item: Mapping[str, Any], told: str | None) -> Result | None:
