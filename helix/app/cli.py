@@ -15,6 +15,7 @@ PLAIN = {
     "criteria": "lint a suite",
     "plugins": "list trace formats, checks, judges, renderers and what provides them",
     "schema": "print the JSON Schema of a file that Helix reads or writes",
+    "traces": "say what trace files hold: detect, show, convert, stats",
 }
 NOT_BUILT = (
     "audit",
@@ -28,7 +29,6 @@ NOT_BUILT = (
     "labels",
     "memory",
     "report",
-    "traces",
     "validate",
 )
 

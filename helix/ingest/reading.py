@@ -19,12 +19,42 @@ MAX_FAILURES: Final = 10_000
 
 
 class FileReader:
-    """Reads one file; the first record that a format recognises decides the format of all."""
+    """Reads one file; the first record that a format recognises decides the format of all.
+
+    `match` says why, once such a record was read.
+    """
 
     def __init__(self, found: Found, formats: Sequence[Format], forced: Format | None) -> None:
         self._found, self._formats, self._format = found, formats, forced
+        self.match: Match | None = None
         self._unknown: list[LoadFailure] = []
         self._held: list[Record] = []
+
+    @property
+    def name(self) -> str:
+        """The file's name, as typed or found."""
+        return self._found.name
+
+    @property
+    def format(self) -> Format | None:
+        """The format forced or recognised so far."""
+        return self._format
+
+    def settle(self) -> None:
+        """Read no further than the format needs; raise what iterating would raise."""
+        with open_bytes(self._found.path) as stream:
+            try:
+                for piece in pieces(stream, self._found):
+                    if any(self.match is not None for _ in self._records(piece)):
+                        return
+                    if len(self._unknown) >= TRIES:
+                        break
+            except Fault as fault:
+                self._unknown.append(fault.failure)
+            except DAMAGE as error:
+                self._unknown.append(self._failure(0, f"damaged or cut off: {error}"))
+        if self._unknown:
+            raise FormatError(f"{self.name}: {self._unknown[0].reason}")
 
     def __iter__(self) -> Iterator[Trace | LoadFailure]:
         """Yield traces and failures in order.
@@ -115,6 +145,7 @@ class FileReader:
             except FormatError as error:
                 unknown = unknown or str(error)
                 continue
+            self.match = self.match or match
             return match
         if settled is not None:
             # What the format does not recognise goes to it as a whole, to be told what is wrong.

@@ -71,6 +71,16 @@ class Input:
         """The names of the files, as typed or as found below what was typed."""
         return tuple(found.name for found in self._found)
 
+    @property
+    def astray(self) -> tuple[LoadFailure, ...]:
+        """What was found and not followed: folders that cannot be listed, links that lead out."""
+        return self._astray
+
+    def readers(self) -> Iterator[FileReader]:
+        """Yield a fresh reader for each file, for those who ask about files one by one."""
+        for found in self._found:
+            yield FileReader(found, self._formats, self._forced)
+
     def __iter__(self) -> Iterator[Trace | LoadFailure]:
         """Read everything, file by file, record by record."""
         yield from self._astray

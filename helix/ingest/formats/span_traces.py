@@ -8,7 +8,7 @@ stand in any of its lines: memory follows the file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from helix.ingest.formats import genai_spans, openinference_spans, vercel_spans
 from helix.ingest.history import spelled
 from helix.ingest.identity import normalised_id
 from helix.ingest.leakage import is_label, split
+from helix.ingest.otel import from_export, is_export
 from helix.ingest.otlp import Wire, attributes_of, spans_in, wire
 from helix.ingest.spans import Span, build
 from helix.model.canonical import canonical_bytes, digest_bytes, source_digest
@@ -105,6 +106,8 @@ def _digest(records: Sequence[Record], wires: Sequence[Wire] | None) -> str:
 
 def _trace(source: Source, trace_id: str, wires: Sequence[Wire]) -> Trace:
     wires, repeated = _once(wires)
+    if is_export(wires):
+        return from_export(source, wires)
     labels: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
     spans = []
@@ -116,7 +119,7 @@ def _trace(source: Source, trace_id: str, wires: Sequence[Wire]) -> Trace:
         metadata |= given
         labels |= hidden
         span = dialect(w)(w)
-        span.rest = w.rest
+        span.rest = partial(_rest, w, span.name)
         spans.append(span)
     flags = ["duplicate-id"] if repeated else []
     return build(
@@ -128,6 +131,11 @@ def _trace(source: Source, trace_id: str, wires: Sequence[Wire]) -> Trace:
         flags=flags,
         raw=lambda: _around(wires),
     )
+
+
+def _rest(w: Wire, name: str) -> dict[str, Any]:
+    named = {"name": w.name} if name != w.name else {}
+    return named | w.rest()
 
 
 def _once(wires: Sequence[Wire]) -> tuple[list[Wire], bool]:

@@ -77,12 +77,15 @@ def _joined(spans: list[dict[str, Any]]) -> list[Span]:
     """Return the spans with each result in its call; one without a call stands alone."""
     pairing = Pairing()
     made: list[tuple[Span, Call | None]] = []
+    results: dict[int, Mapping[str, Any]] = {}
     for at, span in enumerate(spans):
         if span.get("role") == "toolResult":
             result = _result(span)
             flags = pairing.result(result)
             if flags:
                 made.append((_orphan(span, result, flags), None))
+            else:
+                results[id(result)] = span
             continue
         new = _span(span)
         call = None
@@ -92,7 +95,7 @@ def _joined(spans: list[dict[str, Any]]) -> list[Span]:
         made.append((new, call))
     for new, call in made:
         if call is not None and call.result is not None:
-            _answer(new, call.result)
+            _answer(new, call.result, results[id(call.result)])
     return [new for new, _ in made]
 
 
@@ -144,7 +147,9 @@ def _result(span: Mapping[str, Any]) -> Result:
     )
 
 
-def _answer(new: Span, result: Result) -> None:
+def _answer(new: Span, result: Result, span: Mapping[str, Any]) -> None:
+    kept = {k: v for k, v in span.items() if k not in _READ or k in ("spanId", "name")}
+    new.rest = {**(new.rest or {}), "result": kept}
     new.output, new.output_text = result.value, result.text
     new.error, new.status, new.end = result.error, result.status, new.end or result.time
 
