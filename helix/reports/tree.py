@@ -95,7 +95,8 @@ def _tree(trace: Trace) -> Iterator[str]:
 def _line(item: Item) -> str:
     if isinstance(item, Message):
         control = " (control)" if item.control else ""
-        return f"{item.seq} {_short(item.role)}{control} [{_short(item.id)}] {_text(item.text)}"
+        told = f"{item.seq} {_short(item.role)}{control} [{_short(item.id)}]"
+        return f"{told} {_text(item.text)}".rstrip()
     flags = f" !{','.join(map(_short, item.flags))}" if item.flags else ""
     told = f"{item.seq} {_short(item.type)} {_short(item.name)} [{_short(item.id)}]{flags}"
     return told if item.input in (None, {}) else f"{told} {_text(item.input)}"
