@@ -15,13 +15,30 @@ _SURROGATES = (b"\\ud", b"\\uD")
 
 def flag(trace: Trace, records: Sequence[Record]) -> None:
     """Add the flags that the trace's own text calls for; a look at the bytes rules out most."""
+    settle(trace, marks(records))
+
+
+def marks(records: Sequence[Record]) -> frozenset[str]:
+    """Return what records may hold, judged by their bytes: one look, however many traces."""
+    found = set()
+    if any(not record.strict for record in records):
+        found.add("not-strict")
+    if _mentions(records, _NON_FINITE):
+        found.add("non-finite-number")
+    if _mentions(records, _SURROGATES):
+        found.add("lone-surrogate")
+    return frozenset(found)
+
+
+def settle(trace: Trace, marked: frozenset[str]) -> None:
+    """Add the flags among those that a trace's source is marked with that its text calls for."""
     found: set[str] = set()
-    if any(not record.strict for record in records) or (
-        _mentions(records, _NON_FINITE)
+    if "not-strict" in marked or (
+        "non-finite-number" in marked
         and any(isinstance(value, NonFinite) for value in _leaves(trace))
     ):
         found.add("non-finite-number")
-    if _mentions(records, _SURROGATES) and any(
+    if "lone-surrogate" in marked and any(
         isinstance(value, str) and not _is_encodable(value) for value in _leaves(trace)
     ):
         found.add("lone-surrogate")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
 from typing import Any, BinaryIO, Final
 
 from helix.errors import FormatError, HelixError
@@ -83,19 +85,44 @@ class FileReader:
             yield from self._read(self._held)
 
     def _streamed(self, stream: BinaryIO) -> Iterator[Trace | LoadFailure]:
+        records = self._all(stream)
+        for record in records:
+            if isinstance(record, LoadFailure):
+                yield record
+                continue
+            yield from self._unknown
+            self._unknown = []
+            if self._format is not None and self._format.stream is not None:
+                rest = chain([record], self._rest(records))
+                yield from self._guarded(self._format.stream(rest, self._lines), 0)
+            elif self._format is not None and self._format.whole_file:
+                self._held.append(record)
+            else:
+                yield from self._read([record])
+
+    def _all(self, stream: BinaryIO) -> Iterator[Record | LoadFailure]:
         for piece in pieces(stream, self._found):
-            for record in self._records(piece):
-                if isinstance(record, LoadFailure):
-                    yield record
-                    continue
-                yield from self._unknown
-                self._unknown = []
-                if self._format is not None and self._format.whole_file:
-                    self._held.append(record)
-                else:
-                    yield from self._read([record])
+            yield from self._records(piece)
             if len(self._unknown) >= TRIES:
                 return
+
+    def _rest(self, records: Iterator[Record | LoadFailure]) -> Iterator[Record | LoadFailure]:
+        """Yield records to their end, so that what was read before a fault still becomes traces."""
+        try:
+            yield from records
+        except Fault as fault:
+            yield fault.failure
+        except DAMAGE as error:
+            yield self._failure(0, f"damaged or cut off: {error or type(error).__name__}")
+
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the bytes of all values anew, each with its line; a document is no line."""
+        with open_bytes(self._found.path) as stream, suppress(Fault, *DAMAGE):
+            for piece in pieces(stream, self._found):
+                inside = piece.elements() if isinstance(piece, Scanner) else [piece]
+                for item in inside:
+                    if isinstance(item, Piece) and not item.document:
+                        yield item.line, item.data
 
     def _records(self, piece: Piece | Scanner | LoadFailure) -> Iterator[Record | LoadFailure]:
         if isinstance(piece, LoadFailure):
@@ -154,13 +181,20 @@ class FileReader:
         return None
 
     def _read(self, records: Sequence[Record]) -> Iterator[Trace | LoadFailure]:
-        line = records[0].line
+        yield from self._guarded(self._flagged(records), records[0].line)
+
+    def _flagged(self, records: Sequence[Record]) -> Iterator[Trace | LoadFailure]:
+        for item in self._format.read(records) if self._format else ():
+            if isinstance(item, Trace):
+                flags.flag(item, records)
+            yield item
+
+    def _guarded(
+        self, items: Iterable[Trace | LoadFailure], line: int
+    ) -> Iterator[Trace | LoadFailure]:
         name = self._format.name if self._format else ""
         try:
-            for item in self._format.read(records) if self._format else ():
-                if isinstance(item, Trace):
-                    flags.flag(item, records)
-                yield item
+            yield from items
         except HelixError as error:
             yield self._failure(line, f"{name}: {error}")
         except Exception as error:

@@ -90,6 +90,10 @@ class Match:
     specificity: int = 1
 
 
+Lines = Callable[[], Iterator[tuple[int, bytes]]]
+Stream = Callable[[Iterable[Record | LoadFailure], Lines], Iterator[Trace | LoadFailure]]
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A trace format: `detect` sees the first decoded value, `read` turns records into traces.
@@ -97,7 +101,9 @@ class Format:
     `detect(value)` gets the whole first record (a line of JSON Lines, or a document); for a list
     it gets a list of the first few elements, since the whole may not fit into memory. `read`
     gets one record; where `whole_file` is set, it gets every record of the file at once, because
-    one trace spans them.
+    one trace spans them. `stream(records, lines)` is `read` for formats whose traces each span
+    some records: it gets records as they come, and a function that reads the bytes of all JSON
+    Lines anew, numbered, so that it can see which record is a trace's last.
     """
 
     name: str
@@ -105,6 +111,7 @@ class Format:
     detect: Callable[[Any], Match | None]
     read: Callable[[Sequence[Record]], Iterable[Trace | LoadFailure]]
     whole_file: bool = False
+    stream: Stream | None = None
 
 
 class Backend(Protocol):

@@ -6,13 +6,13 @@ theirs are recognised as `openinference` and `vercel_ai`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from helix.ingest.formats.span_traces import heads, traces
 from helix.model.manifest import LoadFailure
 from helix.model.trace import Trace
-from helix.registry import Format, Match, Record
+from helix.registry import Format, Lines, Match, Record
 
 _MARKS: Final = ("gen_ai.", "traceloop.", "llm.request.type")
 
@@ -33,4 +33,9 @@ def read(records: Sequence[Record]) -> Iterator[Trace | LoadFailure]:
     return traces(records, "otel_genai")
 
 
-FORMAT = Format("otel_genai", "1", detect, read, whole_file=True)
+def stream(records: Iterable[Record | LoadFailure], lines: Lines) -> Iterator[Trace | LoadFailure]:
+    """Read the traces of a file, each once its last line has been read."""
+    return traces(records, "otel_genai", lines)
+
+
+FORMAT = Format("otel_genai", "1", detect, read, whole_file=True, stream=stream)

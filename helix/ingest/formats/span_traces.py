@@ -1,13 +1,16 @@
 """From files of OpenTelemetry spans to traces: grouping by trace id, and whose words a span speaks.
 
 A file may mix instrumentations, so each span is read by its own attributes, whatever format the
-file was recognised as. All spans of a file are held until it ends, because those of one trace may
-stand in any of its lines: memory follows the file.
+file was recognised as.
 """
 
 from __future__ import annotations
 
+import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, Final
@@ -15,6 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from helix.errors import FormatError, HelixError
+from helix.ingest.flags import marks, settle
 from helix.ingest.formats import genai_spans, openinference_spans, vercel_spans
 from helix.ingest.history import spelled
 from helix.ingest.identity import normalised_id
@@ -22,13 +26,14 @@ from helix.ingest.leakage import is_label, split
 from helix.ingest.otel import from_export, is_export
 from helix.ingest.otlp import Wire, attributes_of, spans_in, wire
 from helix.ingest.spans import Span, build
-from helix.model.canonical import canonical_bytes, digest_bytes, source_digest
-from helix.model.jsontext import decode_container
+from helix.model.canonical import canonical_bytes, source_digest
+from helix.model.jsontext import decode, decode_container
 from helix.model.manifest import LoadFailure
 from helix.model.trace import Source, Trace
-from helix.registry import Record
+from helix.registry import Lines, Record
 
 LOOK: Final = 64
+_TRACE_ID: Final = re.compile(rb'"(?:traceId|trace_id)"\s*:\s*("(?:[^"\\]|\\.)*")')
 EVALUATION: Final = "gen_ai.evaluation"
 _NO_LABELS: Final = ("retrieval.", "reranker.", "embedding.", "gen_ai.retrieval.")
 _METADATA: Final = "ai.telemetry.metadata."
@@ -55,31 +60,89 @@ def dialect(w: Wire) -> Callable[[Wire], Span]:
     return genai_spans.span
 
 
-def traces(records: Sequence[Record], format_name: str) -> Iterator[Trace | LoadFailure]:
-    """Yield the traces of some records; a span that is none is a failure and stops no other."""
-    groups: dict[str, list[Wire]] = {}
-    origin: dict[str, Record] = {}
+@dataclass(slots=True)
+class _Open:
+    """The spans of one trace that were read so far, and the records that they stand in."""
+
+    wires: list[Wire] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+
+
+def traces(
+    records: Iterable[Record | LoadFailure], format_name: str, lines: Lines | None = None
+) -> Iterator[Trace | LoadFailure]:
+    """Yield the traces of some records; a span that is none is a failure and stops no other.
+
+    A trace is built when the last line that mentions it has been read, so that memory follows
+    the traces that overlap; the spans of one document are held until its end.
+    """
+    last = _last_lines(lines) if lines is not None else {}
+    closing = deque(sorted(last, key=lambda trace_id: last[trace_id]))
+    opened: dict[str, _Open] = {}
+    built = _Builder(format_name)
     for record in records:
-        inherited = _trace_of(record.value)
+        if isinstance(record, LoadFailure):
+            yield record
+            continue
+        while closing and last[closing[0]] < record.line:
+            found = opened.pop(trace_id := closing.popleft(), None)
+            if found is not None:
+                yield built.trace(trace_id, found)
+        yield from _take(record, opened)
+    for trace_id in list(opened):
+        yield built.trace(trace_id, opened.pop(trace_id))
+
+
+def _take(record: Record, opened: dict[str, _Open]) -> Iterator[LoadFailure]:
+    inherited = _trace_of(record.value)
+    try:
+        for span, resource, scope in spans_in(record.value):
+            try:
+                found = wire(span, resource, scope, inherited)
+            except FormatError as error:
+                yield _failure(record, error)
+                continue
+            trace = opened.setdefault(found.trace, _Open())
+            trace.wires.append(found)
+            if not trace.records or trace.records[-1] is not record:
+                trace.records.append(record)
+    except FormatError as error:
+        yield _failure(record, error)
+
+
+def _last_lines(lines: Lines) -> dict[str, int]:
+    """Return the last line that mentions each trace's id."""
+    last: dict[str, int] = {}
+    for number, data in lines():
+        for found in set(_TRACE_ID.findall(data)):
+            with suppress(ValueError):
+                last[str(decode(found)[0]).strip()] = number
+    return last
+
+
+class _Builder:
+    """Builds the traces of one file; what a record's bytes may hold is looked up once."""
+
+    def __init__(self, format_name: str) -> None:
+        self._format = format_name
+        self._seen: tuple[Record, frozenset[str]] | None = None
+
+    def trace(self, trace_id: str, found: _Open) -> Trace | LoadFailure:
+        """Return the trace of some spans, or why there is none."""
+        first = found.records[0]
         try:
-            for span, resource, scope in spans_in(record.value):
-                try:
-                    found = wire(span, resource, scope, inherited)
-                except FormatError as error:
-                    yield _failure(record, error)
-                    continue
-                groups.setdefault(found.trace, []).append(found)
-                origin.setdefault(found.trace, record)
-        except FormatError as error:
-            yield _failure(record, error)
-    for trace_id, wires in groups.items():
-        record = origin[trace_id]
-        digest = _digest(records, wires if len(groups) > 1 else None)
-        source = Source(record.file, record.line, format_name, digest)
-        try:
-            yield _trace(source, trace_id, wires)
+            source = Source(first.file, first.line, self._format, _digest(found))
+            trace = _trace(source, trace_id, found.wires)
+            for record in found.records:
+                settle(trace, self._marks(record))
         except HelixError as error:
-            yield _failure(record, error)
+            return _failure(first, error)
+        return trace
+
+    def _marks(self, record: Record) -> frozenset[str]:
+        if self._seen is None or self._seen[0] is not record:
+            self._seen = (record, marks([record]))
+        return self._seen[1]
 
 
 def _trace_of(value: Any) -> str | None:
@@ -92,12 +155,9 @@ def _failure(record: Record, error: Exception) -> LoadFailure:
     return LoadFailure(file=record.file, line=record.line, reason=str(error))
 
 
-def _digest(records: Sequence[Record], wires: Sequence[Wire] | None) -> str:
-    """Return the digest of a trace: of the file where that is all it holds, else of its spans."""
-    if wires is None:
-        one = len(records) == 1
-        return source_digest(records[0].data) if one else digest_bytes(*(r.data for r in records))
-    spans = [w.source for w in wires]
+def _digest(found: _Open) -> str:
+    """Return the digest of a trace: that of its spans, whatever else stands in the same lines."""
+    spans = [w.source for w in found.wires]
     try:
         return source_digest(msgspec.json.encode(spans))
     except (TypeError, UnicodeError, ValueError):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from helix.ingest.formats.span_traces import heads, traces
 from helix.ingest.formats.vercel_spans import OPERATION, is_own
 from helix.model.manifest import LoadFailure
 from helix.model.trace import Trace
-from helix.registry import Format, Match, Record
+from helix.registry import Format, Lines, Match, Record
 
 
 def detect(value: Any) -> Match | None:
@@ -25,4 +25,9 @@ def read(records: Sequence[Record]) -> Iterator[Trace | LoadFailure]:
     return traces(records, "vercel_ai")
 
 
-FORMAT = Format("vercel_ai", "1", detect, read, whole_file=True)
+def stream(records: Iterable[Record | LoadFailure], lines: Lines) -> Iterator[Trace | LoadFailure]:
+    """Read the traces of a file, each once its last line has been read."""
+    return traces(records, "vercel_ai", lines)
+
+
+FORMAT = Format("vercel_ai", "1", detect, read, whole_file=True, stream=stream)
