@@ -13,7 +13,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
 from helix.checks.evidence import MOST_REFS, as_text, exactly, nonfinite, scanned
-from helix.checks.parameters import Name, Names, Params, Pattern, PatternParam, RelativePath, Span
+from helix.checks.parameters import Names, Params, Pattern, PatternParam, RelativePath, Span
+from helix.checks.roles import Role, same_role
 from helix.fieldpath import FieldPath, render_steps
 from helix.model.select import Place, within
 from helix.model.trace import TOOL, Message, Observation, Trace
@@ -55,13 +56,13 @@ class Selector(Params):
     """Events of one kind: calls of tools, with conditions, or messages of a role.
 
     `tool` is a name, a list of names, or `*`; `where` one condition or a list that must all hold.
-    `message` is a role or `*`; its text must match `matches` and must not match `excludes`.
-    Control messages only pose as turns and never match.
+    `message` is a role, a speaker's name (in any case) or `*`; its text must match `matches` and
+    must not match `excludes`. Control messages only pose as turns and never match.
     """
 
     tool: Names | None = None
     where: Annotated[tuple[Where, ...], BeforeValidator(_listed)] = ()
-    message: Name | None = None
+    message: Role | None = None
     matches: PatternParam | None = None
     excludes: PatternParam | None = None
 
@@ -226,7 +227,8 @@ def _pattern(condition: Where | None) -> str:
 
 def _said(trace: Trace, selector: Selector) -> Iterator[Event]:
     for message in trace.transcript:
-        if message.control or selector.message not in (ANY, message.role):
+        wanted = selector.message or ANY
+        if message.control or not (wanted == ANY or same_role(wanted, message.role)):
             continue
         span = None
         if selector.matches is not None:

@@ -19,7 +19,8 @@ from helix.model.verdict import MAX_CITED, Ref, Scan
 MOST_REFS = 8
 Citing = Callable[[], Ref | None]
 _SHOWN = 60
-_INK, _BLANK = r"\S", r"^\s*$"
+_INK = r"[^\s\x0b\x1c-\x1f\x85\pZ]"  # what Python's str.split leaves, in RE2's words
+_BLANK = r"^\s*$"
 
 
 def as_text(value: Any) -> str:

@@ -13,7 +13,7 @@ from pydantic import model_validator
 
 from helix.checks.conditions import Event, Selector, calls, events, proofs
 from helix.checks.evidence import cite
-from helix.checks.outcome import WORST_FIRST, capped, no_call, told, unknown_tools
+from helix.checks.outcome import WORST_FIRST, capped, no_call, told, unknown_names
 from helix.checks.parameters import Params, RelativePath
 from helix.checks.sequence import Line, before
 from helix.fieldpath import FieldPath
@@ -67,6 +67,7 @@ def required_order(trace: Trace, params: OrderParams, context: CheckContext) -> 
     | `where` finds a value that only looks equal, or is non-finite | uncertain (not-decidable) |
     | a tool of `then` is unknown, and nothing fails | uncertain (unknown-tool) |
     | a tool of `first` or `latest_of` is unknown, and something would fail | uncertain |
+    | likewise a role that no trace has | uncertain (missing-field) |
     """
     thens = events(trace, params.then)
     if not thens:
@@ -76,14 +77,14 @@ def required_order(trace: Trace, params: OrderParams, context: CheckContext) -> 
         decision = _nothing(trace, params.first, context)
     else:
         decision = _decide(trace, params, thens, firsts)
-    latest = params.latest_of.tools if params.latest_of else ()
-    sways: list[tuple[tuple[str, ...], tuple[CellState, ...]]] = [
-        (params.then.tools, ("pass", "na")),
-        (params.first.tools, ("fail",)),
-        (latest, ("pass", "fail")),
+    sways: list[tuple[Selector | None, tuple[CellState, ...]]] = [
+        (params.then, ("pass", "na")),
+        (params.first, ("fail",)),
+        (params.latest_of, ("pass", "fail")),
     ]
-    for names, states in sways:
-        decision = capped(decision, unknown_tools(names, trace, context), trace, context, states)
+    for selector, states in sways:
+        chosen = [] if selector is None else [selector]
+        decision = capped(decision, unknown_names(chosen, trace, context), states)
     return decision
 
 
@@ -245,8 +246,7 @@ def _nothing(trace: Trace, selector: Selector, context: CheckContext) -> Decisio
         return no_call(selector.tool, trace, context)
     refs = proofs(trace, selector)
     decision = Decision("na", f"no {selector}: nothing to check", refs)
-    unknown = unknown_tools(selector.tools, trace, context)
-    return capped(decision, unknown, trace, context, ("na",))
+    return capped(decision, unknown_names([selector], trace, context), ("na",))
 
 
 CHECKS = (Check("required-order", "1", OrderParams, required_order),)

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from helix.checks.conditions import ANY
+from helix.checks.conditions import ANY, Selector
 from helix.checks.evidence import MOST_REFS, Citing, gap, look
+from helix.checks.roles import ROLES, same_role
 from helix.errors import did_you_mean
 from helix.fieldpath import FieldPath
 from helix.model.select import Place
@@ -50,38 +51,56 @@ def any_of(readings: Sequence[Reading]) -> Decision:
     return _fold(readings, ("pass", "uncertain", "fail", "na"))
 
 
-def known_tools(trace: Trace, context: CheckContext) -> frozenset[str]:
-    """Return every tool that is declared, or seen in this batch or trace."""
-    return context.inventory | context.seen | {o.name for o in trace.observations}
+def unknown_tools(names: Iterable[str], trace: Trace, context: CheckContext) -> Decision | None:
+    """Return the abstention for tools in no inventory and no trace, or None (METHOD 27).
 
-
-def unknown_tools(names: Iterable[str], trace: Trace, context: CheckContext) -> list[str]:
-    """Return the names that stand in no inventory and no trace (METHOD 27)."""
+    A renamed tool would look the same.
+    """
     rest = [n for n in names if n != ANY and n not in context.inventory and n not in context.seen]
-    if not rest:
-        return []
-    own = {o.name for o in trace.observations}
-    return [name for name in rest if name not in own]
-
-
-def unknown_tool(names: Sequence[str], trace: Trace, context: CheckContext) -> Decision:
-    """Return the abstention for tools that nobody knows: a renamed tool would look the same."""
-    name = names[0]
-    hint = did_you_mean(name, known_tools(trace, context))
-    more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+    own = {o.name for o in trace.observations} if rest else set()
+    unknown = list(dict.fromkeys(name for name in rest if name not in own))
+    if not unknown:
+        return None
+    hints = [did_you_mean(name, context.inventory | context.seen | own) for name in unknown]
+    named = ", ".join(f"'{name}'{hint}" for name, hint in zip(unknown, hints, strict=True))
+    kind, one = ("tool", "it") if len(unknown) == 1 else ("tools", "them")
     return Decision(
         "uncertain",
-        f"tool '{name}'{more} is in no inventory and no trace{hint}; "
-        "correct the name, or declare it in subject.tools",
+        f"in no inventory and no trace: {kind} {named}; correct the name, or declare {one}: "
+        f"tools: [{', '.join(unknown)}] in the suite",
         cause="unknown-tool",
     )
+
+
+def unknown_names(
+    selectors: Iterable[Selector], trace: Trace, context: CheckContext
+) -> Decision | None:
+    """Return the abstention for tools and roles of selectors that nobody knows, or None."""
+    chosen = list(selectors)
+    tools = unknown_tools([name for s in chosen for name in s.tools], trace, context)
+    return tools or _unknown_roles([s.message for s in chosen if s.message], trace, context)
+
+
+def _unknown_roles(names: Iterable[str], trace: Trace, context: CheckContext) -> Decision | None:
+    """Return the abstention for roles, other than the usual ones, that no trace has."""
+    rest = [name for name in names if name != ANY and name.casefold() not in ROLES]
+    own = {m.role for m in trace.transcript if not m.control} if rest else set()
+    known = context.roles | own
+    unknown = [name for name in rest if not any(same_role(name, role) for role in known)]
+    if not unknown:
+        return None
+    name = unknown[0]
+    hint = did_you_mean(name, known | set(ROLES))
+    there = f" (there are {', '.join(sorted(known))})" if known else ""
+    text = f"no trace has a message of the role '{name}'{hint}{there}; correct the name"
+    return Decision("uncertain", text, cause="missing-field")
 
 
 def no_call(names: Sequence[str], trace: Trace, context: CheckContext) -> Decision:
     """Return what a rule about tools says of a trace that calls none of them (METHOD 27)."""
     unknown = unknown_tools(names, trace, context)
     if unknown:
-        return unknown_tool(unknown, trace, context)
+        return unknown
     named = [name for name in names if name != ANY]
     text = f"no call of {' or '.join(named)}" if named else "no tool call"
     return Decision("na", f"{text}: nothing to check", cited(uncalled(trace, names)))
@@ -93,12 +112,9 @@ def uncalled(trace: Trace, names: Sequence[str]) -> list[Citing]:
     return [look(trace, channel) for channel in channels]
 
 
-def capped(decision: Decision, unknown: Sequence[str], trace: Trace, context: CheckContext,
-           states: tuple[CellState, ...]) -> Decision:  # fmt: skip
-    """Return uncertain for a decision that the unknown tools could have changed."""
-    if unknown and decision.state in states:
-        return unknown_tool(unknown, trace, context)
-    return decision
+def capped(decision: Decision, unknown: Decision | None, states: tuple[CellState, ...]) -> Decision:
+    """Return the abstention for a decision that an unknown tool or role could have changed."""
+    return unknown if unknown is not None and decision.state in states else decision
 
 
 def told(texts: Sequence[str], total: int) -> str:

@@ -83,10 +83,9 @@ def ref_integrity(trace: Trace, params: IntegrityParams, context: CheckContext) 
     texts = {as_text(p.value) for p in consumers if _citable(p.value)}
     produced = _Produced(trace, params.producer, texts)
     decision = all_of([produced.reading(place, params.on_missing) for place in consumers])
-    unknown = unknown_tools(consumed, trace, context)
-    decision = capped(decision, unknown, trace, context, ("pass", "na"))
+    decision = capped(decision, unknown_tools(consumed, trace, context), ("pass", "na"))
     makers = [p.observation for p in params.producer if p.observation is not None]
-    return capped(decision, unknown_tools(makers, trace, context), trace, context, ("fail",))
+    return capped(decision, unknown_tools(makers, trace, context), ("fail",))
 
 
 @dataclass(frozen=True, slots=True)

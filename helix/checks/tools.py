@@ -34,6 +34,7 @@ from helix.checks.outcome import (
     missing,
     no_call,
     uncalled,
+    unknown_names,
     unknown_tools,
 )
 from helix.checks.parameters import Name, Names, Params, PatternParam, RelativePath
@@ -103,6 +104,16 @@ class RecoveryParams(Marked):
             raise ValueError("needs recovery_tools, recovery or both")
         return self
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The recovery tools, without `@same`."""
+        return tuple(name for name in self.recovery_tools if name != SAME)
+
+    @property
+    def selectors(self) -> tuple[Selector, ...]:
+        """What recovers any failure: the selectors, and the named tools as one more."""
+        return (*(self.recovery or ()), *([Selector(tool=self.named)] if self.named else []))
+
 
 def tool_output_failure(
     trace: Trace, params: OutputFailureParams, context: CheckContext
@@ -124,8 +135,7 @@ def tool_output_failure(
         return no_call(params.tool, trace, context)
     outcomes = _outcomes(trace, params)
     decision = all_of([outcomes.of(call) for call in found])
-    unknown = unknown_tools(params.tool, trace, context)
-    return capped(decision, unknown, trace, context, ("pass", "na"))
+    return capped(decision, unknown_tools(params.tool, trace, context), ("pass", "na"))
 
 
 def recovery_after_failure(trace: Trace, params: RecoveryParams, context: CheckContext) -> Decision:
@@ -140,6 +150,7 @@ def recovery_after_failure(trace: Trace, params: RecoveryParams, context: CheckC
     | unrecovered, and the result was not recorded or cannot be compared | uncertain |
     | recovery only in the same turn, or with unknown order | uncertain (ambiguous-order) |
     | unrecovered, and a recovery tool is unknown | uncertain (unknown-tool) |
+    | unrecovered, and no trace has the role of a recovery | uncertain (missing-field) |
     """
     found = calls(trace, (ANY,))
     turns = turns_of(trace)
@@ -151,8 +162,7 @@ def recovery_after_failure(trace: Trace, params: RecoveryParams, context: CheckC
         return Decision("na", f"{text}: nothing to recover from", refs)
     lines = _Recoveries(trace, params)
     decision = all_of([lines.after(call, reading, turns) for call, reading in suspects])
-    unknown = unknown_tools((n for n in params.recovery_tools if n != SAME), trace, context)
-    return capped(decision, unknown, trace, context, ("fail",))
+    return capped(decision, unknown_names(params.selectors, trace, context), ("fail",))
 
 
 class _Recoveries:
@@ -160,10 +170,7 @@ class _Recoveries:
 
     def __init__(self, trace: Trace, params: RecoveryParams) -> None:
         self._trace, self._params = trace, params
-        self._names = tuple(name for name in params.recovery_tools if name != SAME)
-        named = [Selector(tool=self._names)] if self._names else []
-        selectors = [*(params.recovery or ()), *named]
-        found = {(e.id, e.hit): e for s in selectors for e in events(trace, s)}
+        found = {(e.id, e.hit): e for s in params.selectors for e in events(trace, s)}
         self._shared = Line(sorted(found.values(), key=lambda event: event.seq))
         self._same: dict[str, Line] = {}
 
@@ -185,7 +192,7 @@ class _Recoveries:
         if loose is not None:
             text = f"{failure.text}, and whether {loose.id} recovers it is not known"
             return Reading("uncertain", text, failure.citing, loose.cause or "ambiguous-order")
-        citing = (*failure.citing, *uncalled(self._trace, self._names))
+        citing = (*failure.citing, *uncalled(self._trace, self._params.named))
         return Reading("fail", f"{failure.text}, and nothing recovers it", citing)
 
     def _of(self, name: str) -> Line:

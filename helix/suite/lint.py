@@ -50,13 +50,14 @@ def lint(
 def _warnings(criterion: Criterion, compiled: CompiledRow | None) -> Iterator[tuple[str, str]]:
     if not criterion.statement.startswith(PASS_PREFIX):
         yield "statement", f"should start with '{PASS_PREFIX}' and say one binary thing"
-    judged = criterion.code_eval is None or criterion.klass == "hybrid"
+    klass = criterion.klass or ("judge" if criterion.code_eval is None else "code")
+    judged = klass != "code"
     if judged and not criterion.terms:
         text = "is missing: a judge must know which words need a referent in the trace"
         yield "terms", f"{text}; list them, or run `helix criteria terms`"
     if judged and not criterion.judge_inputs:
         yield "judge_inputs", "is missing: name the least that this row needs to read"
-    if criterion.klass == "code" and criterion.generality == "specific-semantic":
+    if klass == "code" and criterion.generality == "specific-semantic":
         yield "generality", "should be general-structural for class code"
     if criterion.defect_class in _DETERMINISM and not criterion.variance_mechanism:
         yield "variance_mechanism", "is missing: a determinism row names what varies, and how"

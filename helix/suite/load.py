@@ -131,8 +131,9 @@ def _duplicates(source: Source, raws: list[Any]) -> Iterator[Finding]:
     for at, raw in enumerate(raws):
         name = row_id(raw, at)
         if name in first:
-            where = f"line {source.line('criteria', first[name])}" if source.file else "above"
-            text = f"criterion_id '{name}' is taken by the row at {where}; ids are unique"
+            line = source.line("criteria", first[name])
+            where = f"the row at line {line}" if line else "an earlier row"
+            text = f"'{name}' is taken by {where}; ids are unique"
             line = source.line("criteria", at)
             yield Finding("error", name, line, "criterion_id", text, source.file)
         else:

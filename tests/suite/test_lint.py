@@ -1,0 +1,126 @@
+"""`helix criteria lint`: what compiling refuses, and what its author probably did not mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import helix.registry
+from helix.registry import Registry
+from helix.suite import Finding, lint
+from helix.suite.load import from_source
+from helix.suite.source import parse
+
+CODE = {"primitive": "presence", "field": "output.response"}
+PLAIN = {
+    "criterion_id": "A",
+    "statement": "Pass = x.",
+    "severity": "HIGH",
+    "class": "code",
+    "code_eval": CODE,
+}
+JUDGED = {
+    **PLAIN,
+    "class": "judge",
+    "code_eval": None,
+    "terms": ["x"],
+    "judge_inputs": ["output.response"],
+}
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return helix.registry.load(entry_points=())
+
+
+def found(
+    registry: Registry, *rows: dict[str, Any], inventory: tuple[str, ...] = ()
+) -> list[Finding]:
+    given = [{k: v for k, v in row.items() if v is not None} for row in rows]
+    text = yaml.safe_dump({"suite": "s", "criteria": given}, sort_keys=False)
+    return lint(from_source(parse(text, "s.yaml")), registry, inventory)
+
+
+@pytest.mark.parametrize(
+    ("row", "level", "key"),
+    [
+        ({**PLAIN, "statement": "It works."}, "warning", "statement"),
+        ({**JUDGED, "terms": None}, "warning", "terms"),
+        ({**JUDGED, "judge_inputs": None}, "warning", "judge_inputs"),
+        ({**PLAIN, "class": "hybrid", "judge_inputs": ["output"]}, "warning", "terms"),
+        ({**PLAIN, "generality": "specific-semantic"}, "warning", "generality"),
+        ({**PLAIN, "defect_class": "missing-determinism"}, "warning", "variance_mechanism"),
+        ({**PLAIN, "origin": "mined"}, "warning", "discovery"),
+        ({**PLAIN, "severity": None, "discovery": {"prevalence": {"k": 1, "n": 2}}},
+         "warning", "severity"),
+        ({**PLAIN, "code_eval": None}, "error", "code_eval"),
+        ({**PLAIN, "severity": None}, "error", "severity"),
+        ({**JUDGED, "judge_inputs": ["outptu"]}, "error", "judge_inputs[0]"),
+    ],
+)  # fmt: skip
+def test_a_row_is_warned_of_or_refused(
+    row: dict[str, Any], level: str, key: str, registry: Registry
+) -> None:
+    (finding,) = found(registry, row)
+    assert (finding.level, finding.key, finding.row) == (level, key, "A")
+    assert finding.line >= 3
+
+
+@pytest.mark.parametrize("row", [PLAIN, JUDGED, {**JUDGED, "class": None}])
+def test_a_sound_row_gives_nothing(row: dict[str, Any], registry: Registry) -> None:
+    assert found(registry, row) == []
+
+
+def test_a_row_that_asks_what_another_asks_is_warned_of(registry: Registry) -> None:
+    again = {**PLAIN, "criterion_id": "B"}
+    texts = [(f.row, f.key, f.text) for f in found(registry, PLAIN, again)]
+    assert texts == [("B", "statement", "repeats row A"), ("B", "code_eval", "repeats row A")]
+    assert found(registry, PLAIN, {**again, "route": "night"}) == []
+    assert found(registry, PLAIN, {**again, "status": "retired"}) == []
+
+
+def test_tools_outside_the_inventory_are_warned_of_wherever_they_stand(registry: Registry) -> None:
+    order = {
+        "primitive": "required-order",
+        "first": {"tool": ["read", "reed"]},
+        "then": {"tool": "*"},
+    }
+    recovery = {
+        "primitive": "recovery-after-failure",
+        "fail_field": "output.ok",
+        "fail_equals": False,
+        "recovery_tools": ["@same", "hand_over"],
+    }
+    rows = [
+        {**PLAIN, "code_eval": order},
+        {**PLAIN, "criterion_id": "B", "statement": "Pass = y.", "code_eval": recovery},
+        {**JUDGED, "criterion_id": "C", "statement": "Pass = z.",
+         "judge_inputs": ["obs:rite.input", "obs:*.output"]},
+    ]  # fmt: skip
+    texts = [f.text for f in found(registry, *rows, inventory=("read", "write"))]
+    assert texts == [
+        "tool 'reed' is in no inventory; did you mean 'read'?",
+        "tool 'hand_over' is in no inventory",
+        "tool 'rite' is in no inventory; did you mean 'write'?",
+    ]
+
+
+def test_findings_come_in_file_order(registry: Registry) -> None:
+    rows = [{**PLAIN, "criterion_id": name, "statement": name} for name in "CAB"]
+    findings = [f for f in found(registry, *rows) if f.text.startswith("should")]
+    assert [f.row for f in findings] == ["C", "A", "B"]
+    assert [f.line for f in findings] == sorted(f.line for f in findings)
+
+
+def test_the_suites_of_the_project_are_clean(project: Path, registry: Registry) -> None:
+    suites = [
+        *project.glob("tests/cases/real/*[!d].yaml"),
+        *project.glob("helix/demo/*.suite.yaml"),
+    ]
+    assert suites
+    for suite in suites:
+        if "criteria" in (yaml.safe_load(suite.read_text(encoding="utf-8")) or {}):
+            assert [str(f) for f in lint(suite, registry) if f.level == "error"] == []
