@@ -46,16 +46,15 @@ def cite(trace: Trace, place: Place, span: Span | None = None, note: str | None 
     words at `span` of its canonical JSON, else its first leaf. Blank text cannot be quoted, nor
     can a part of one long token: there a scan shows that nothing, or something, stands there.
     """
-    steps, value = parse_relative(place.path).steps, place.value
+    path, value = place.path, place.value
     text = as_text(value)
     if isinstance(value, dict | list) and len(text) > MAX_CITED:
         words = text[slice(*span)] if span else ""
-        steps, value = _leaf(steps, value, words)
-        text = as_text(value)
+        steps, value = _leaf(parse_relative(path).steps, value, words)
+        path, text = render_steps(steps), as_text(value)
         at = text.find(words)
         span = (at, at + len(words)) if at >= 0 else None
     quoted = excerpt(text, span)
-    path = render_steps(steps)
     if quoted is not None and quoted.split():
         return Ref(obs=place.obs, path=path, value=quoted, note=note)
     pattern = _BLANK if quoted is None else _INK

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Annotated, Any
 
 import jsonschema_rs
@@ -62,6 +63,7 @@ class JsonSchema:
         return [(e.message, tuple(e.instance_path)) for e in self._compiled.iter_errors(value)]
 
 
+@lru_cache(maxsize=512)
 def compile_pattern(text: str) -> Pattern:
     """Compile an RE2 expression; ValueError says what RE2 refuses."""
     options = re2.Options()
