@@ -20,7 +20,7 @@ from helix.model.canonical import source_digest
 from helix.model.trace import Source, Trace
 from helix.registry import Format, Match, Record
 
-ROLES = frozenset({"user", "assistant", "system"})
+ROLES = ("user", "assistant", "system")
 SPECIFICITY = 2
 _MESSAGE_KEYS = frozenset({"role", "content"})
 

@@ -17,7 +17,7 @@ from helix.ingest.detection import describe
 from helix.ingest.identity import normalised_id
 from helix.ingest.pairing import NOT_RECORDED, Call, Result, declared_error
 
-CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+CALLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use")
 REJECTED: Final = "rejected"
 _REJECTIONS = (
     "The user doesn't want to proceed with this tool use",

@@ -27,9 +27,7 @@ from helix.model.trace import Source, Trace
 from helix.registry import Format, Match, Record
 
 NAME: Final = "codex"
-KINDS: Final = frozenset(
-    {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
-)
+KINDS: Final = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 SPOKEN: Final = {"user_message": "user", "agent_message": "assistant"}
 ERRORS: Final = ("error", "stream_error")
 SHOWN: Final = (*ERRORS, "turn_aborted", "context_compacted", "thread_rolled_back")
@@ -151,7 +149,7 @@ class _Session:
                     {"type": "message", "role": SPOKEN[kind], "content": text}, name, time=time
                 )
         elif kind == "agent_reasoning":
-            if text not in self._said:
+            if not isinstance(text, str) or text not in self._said:
                 self._note("reasoning", name, text)
         elif kind == "token_count":
             self._tokens = payload if payload.get("info") or not self._tokens else self._tokens
