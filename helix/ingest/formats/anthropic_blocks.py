@@ -60,7 +60,7 @@ def _is_count(value: Any) -> bool:
 
 
 class Blocks:
-    """Reads content into a conversation; `kept` holds, per message and block, what it lacks.
+    """Reads content into a conversation.
 
     With `within`, what is said and done is that of an agent that the observation stands for.
     """
@@ -69,8 +69,7 @@ class Blocks:
         self._talk = talk
         self._open: dict[str, Turn] = {}
         self._calls: dict[str, Call] = {}
-        self.kept: dict[str, dict[str, Any]] = {}
-        self.flags: set[str] = set()
+        self._read: list[tuple[str, list[tuple[int, Mapping[str, Any]]]]] = []
 
     def answer(
         self,
@@ -148,24 +147,31 @@ class Blocks:
         for at, block in enumerate(content):
             if isinstance(block, str):
                 block = {"type": "text", "text": block}
-            if not isinstance(block, Mapping):
+            if not isinstance(block, dict):
                 raise FormatError(
                     f"{name}: content[{at}] must be an object (got {describe(block)})"
                 )
             found.append((at, block))
-        for at, block in found:
-            self._keep(name, at, block)
+        self._read.append((name, found))
         return found
 
-    def _keep(self, name: str, at: int, block: Mapping[str, Any]) -> None:
-        kind = block.get("type")
-        content = block.get("content")
-        marks = (kind, content.get("type") if isinstance(content, Mapping) else None)
-        if any(isinstance(mark, str) and "redacted" in mark for mark in marks):
-            self.flags.add("redacted")
-        rest = {k: v for k, v in block.items() if k not in _read_keys(block) and v not in _EMPTY}
-        if rest:
-            self.kept.setdefault(name, {})[str(at)] = rest
+    @property
+    def kept(self) -> dict[str, dict[str, Any]]:
+        """Per message and block, what the conversation lacks of it."""
+        kept: dict[str, dict[str, Any]] = {}
+        for name, blocks in self._read:
+            for at, block in blocks:
+                read = _read_keys(block)
+                rest = {k: v for k, v in block.items() if k not in read and v not in _EMPTY}
+                if rest:
+                    kept.setdefault(name, {})[str(at)] = rest
+        return kept
+
+    @property
+    def flags(self) -> set[str]:
+        """What the blocks themselves say of the trace."""
+        hidden = any(_is_redacted(block) for _, blocks in self._read for _, block in blocks)
+        return {"redacted"} if hidden else set()
 
     def _turn(self, key: str, name: str, at: int) -> Turn:
         if key not in self._open:
@@ -217,6 +223,15 @@ class Blocks:
                 time=time,
             )
         )
+
+
+def _is_redacted(block: Mapping[str, Any]) -> bool:
+    kind = block.get("type")
+    if kind in ("text", "tool_use", "tool_result"):
+        return False
+    content = block.get("content")
+    marks = (kind, content.get("type") if isinstance(content, Mapping) else None)
+    return any(isinstance(mark, str) and "redacted" in mark for mark in marks)
 
 
 def _read_keys(block: Mapping[str, Any]) -> frozenset[str]:

@@ -121,7 +121,7 @@ class _Session:
             raw=self._left_over,
         )
         for observation in trace.observations:
-            if observation.output_text and _OMITTED.search(observation.output_text):
+            if _says_cut(observation.output_text):
                 observation.flags = (*observation.flags, "truncated")
         return trace
 
@@ -181,6 +181,12 @@ class _Session:
     def _note(self, section: str, name: str, value: Any) -> None:
         if value not in (None, "", {}, []):
             self._raw.setdefault(section, {})[name] = value
+
+
+def _says_cut(text: str | None) -> bool:
+    if text is None or not ("omitted" in text or "truncated" in text):
+        return False
+    return _OMITTED.search(text) is not None
 
 
 def _parts(content: Any) -> Iterator[str]:

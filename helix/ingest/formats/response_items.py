@@ -50,12 +50,12 @@ def _is_output(kind: str) -> bool:
 
 
 class Items:
-    """Reads items into a conversation; `kept` holds, per item, what the conversation lacks."""
+    """Reads items into a conversation."""
 
     def __init__(self, talk: Conversation) -> None:
         self._talk = talk
         self._open = False
-        self.kept: dict[str, dict[str, Any]] = {}
+        self._read: list[tuple[str, Mapping[str, Any], set[str]]] = []
 
     def read(self, item: Any, name: str, *, time: int | None = None, control: bool = False) -> None:
         """Read one item; `name` is its own where the source gives it no id.
@@ -77,9 +77,17 @@ class Items:
             read = self._event(item, name, kind, time)
         else:
             raise FormatError(f"{name}: an item must have a type (got {describe(item)})")
-        rest = {key: v for key, v in item.items() if key not in read and v not in _EMPTY}
-        if rest:
-            self.kept[name] = rest
+        self._read.append((name, item, read))
+
+    @property
+    def kept(self) -> dict[str, dict[str, Any]]:
+        """Per item, what the conversation lacks of it."""
+        kept: dict[str, dict[str, Any]] = {}
+        for name, item, read in self._read:
+            rest = {key: v for key, v in item.items() if key not in read and v not in _EMPTY}
+            if rest:
+                kept[name] = rest
+        return kept
 
     def _message(self, item: Mapping[str, Any], name: str, control: bool) -> set[str]:
         role, content = item.get("role"), item.get("content")
