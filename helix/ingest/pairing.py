@@ -32,6 +32,7 @@ class Result:
     message_id: str | None = None
     tool: str | None = None
     key: str | None = None
+    by_position: bool = False
     time: int | None = None
 
 
@@ -96,7 +97,7 @@ class Pairing:
         call.result = result
         if result.time is not None:
             call.end = result.time
-        if result.key is None:
+        if result.key is None or result.by_position:
             call.flag("paired-by-position")
         self._open[key] = [other for other in self._open[key] if other is not call]
         self._astray.pop(key, None)

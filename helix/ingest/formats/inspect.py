@@ -15,9 +15,10 @@ from typing import Any
 from helix.errors import FormatError
 from helix.ingest.content import is_plain, text_of
 from helix.ingest.conversation import Conversation
-from helix.ingest.formats.inspect_events import Parts, fresh, parts_of
+from helix.ingest.formats.inspect_events import Parts, parts_of
 from helix.ingest.identity import derived_id, normalised_id
 from helix.ingest.leakage import is_label, split
+from helix.ingest.leftover import fresh
 from helix.ingest.pairing import Result, declared_error
 from helix.ingest.streams import EMPTY_LIST
 from helix.model.canonical import source_digest

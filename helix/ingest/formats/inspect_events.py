@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from helix.ingest.leakage import is_label
+from helix.ingest.leftover import texts
 from helix.ingest.times import nanoseconds
 
 SCORING: Final = frozenset({"scorers", "scorer"})
 ATTACHED: Final = re.compile(r"(?:attachment|tc)://([0-9a-fA-F]{8,128})")
-SHORT: Final = 8
-_FRAME: Final = frozenset({"role", "source", "id", "type", "model"})
 
 Json = dict[str, Any]
 
@@ -69,28 +68,6 @@ def resolved(value: Any, attachments: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
         return {key: resolved(item, attachments) for key, item in value.items()}
     return value
-
-
-def fresh(value: Any, told: set[Any]) -> tuple[Any, int]:
-    """Return a value without the texts that are told already, and how many these were."""
-    counted = [0]
-    return _fresh(value, told, counted), counted[0]
-
-
-def _fresh(value: Any, told: set[Any], counted: list[int]) -> Any:
-    if isinstance(value, str):
-        if len(value) >= SHORT and value in told:
-            counted[0] += 1
-            return None
-        return value
-    if isinstance(value, list):
-        items = [_fresh(item, told, counted) for item in value]
-        return [item for item in items if item not in (None, {}, [])]
-    if not isinstance(value, dict):
-        return value
-    left = {key: _fresh(item, told, counted) for key, item in value.items()}
-    left = {key: item for key, item in left.items() if item not in (None, {}, [])}
-    return {} if "role" in left and left.keys() <= _FRAME else left
 
 
 def _events(sample: Json) -> tuple[dict[str, str], list[Json]]:
@@ -216,14 +193,4 @@ def _answer(event: Json) -> list[Any]:
 
 def _cited(value: Any) -> set[str]:
     """Return the attachments that a value names."""
-    found: set[str] = set()
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, str):
-            found |= set(ATTACHED.findall(item)) if "://" in item else set()
-        elif isinstance(item, dict):
-            pending += item.values()
-        elif isinstance(item, list):
-            pending += item
-    return found
+    return {name for text in texts(value) if "://" in text for name in ATTACHED.findall(text)}
