@@ -47,11 +47,11 @@ class Said:
 
 @dataclass(slots=True)
 class News:
-    """What of some messages is new, how many bring nothing new, and which conversation it is."""
+    """What of some messages is new, in which conversation, and where in it they end."""
 
     new: list[Said]
-    repeated: int
     thread: Thread
+    end: int
 
 
 @dataclass(slots=True)
@@ -61,10 +61,9 @@ class Thread:
     keys: list[Key] = field(default_factory=list)
     places: dict[Key, list[int]] = field(default_factory=dict)
 
-    def find(self, keys: Sequence[Key]) -> list[int | None]:
+    def find(self, keys: Sequence[Key], start: int = 0) -> list[int | None]:
         """Return where each part stands, in rising order; None for one that is new."""
         found: list[int | None] = []
-        start = 0
         for key in keys:
             places = self.places.get(key, ())
             at = bisect_left(places, start)
@@ -78,8 +77,11 @@ class Thread:
         self.places.setdefault(key, []).append(len(self.keys))
         self.keys.append(key)
 
-    def merge(self, keys: Sequence[Key], found: Sequence[int | None]) -> None:
-        """Take in new parts: before the known part that follows them, else at the end."""
+    def merge(self, keys: Sequence[Key], found: Sequence[int | None]) -> int:
+        """Take in new parts: before the known part that follows them, else at the end.
+
+        Returns where the parts end.
+        """
         last = max((at for at, place in enumerate(found) if place is not None), default=-1)
         if any(place is None for place in found[: last + 1]):
             merged: list[Key] = []
@@ -93,8 +95,12 @@ class Thread:
             old, self.keys, self.places = self.keys, [], {}
             for key in [*merged, *old[taken:]]:
                 self.add(key)
+            moved = len(merged) - 1
+        else:
+            moved = -1 if last < 0 else found[last] or 0
         for key in keys[last + 1 :]:
             self.add(key)
+        return len(self.keys) if last + 1 < len(keys) else moved + 1
 
 
 class History:
@@ -106,22 +112,23 @@ class History:
         self._system: set[str | None] = set()
 
     def hear(self, messages: Sequence[Said]) -> News:
-        """Take in what a model call was given; `thread` is where its reply belongs."""
+        """Take in what a model call was given; its reply belongs where this ends."""
         keys, owners = _parts(messages)
         thread = self._thread(keys)
         found = thread.find(keys)
         if len(keys) == 1 and found[0] and self._is_answered(thread, found[0]):
             # Not the opening, and the agent has spoken since: a turn without its history.
             found = [None]
-        thread.merge(keys, found)
-        return self._news(messages, keys, owners, found, thread)
+        end = thread.merge(keys, found)
+        return self._news(messages, keys, owners, found, thread, end)
 
-    def reply(self, messages: Sequence[Said], thread: Thread) -> News:
-        """Take in what a model call answered."""
+    def reply(self, messages: Sequence[Said], heard: News) -> News:
+        """Take in what a model call answered to what it heard."""
         keys, owners = _parts(messages)
-        found = thread.find(keys)
-        thread.merge(keys, found)
-        return self._news(messages, keys, owners, found, thread)
+        thread = heard.thread
+        found = thread.find(keys, heard.end)
+        end = thread.merge(keys, found)
+        return self._news(messages, keys, owners, found, thread, end)
 
     def _thread(self, keys: Sequence[Key]) -> Thread:
         if not keys:
@@ -141,6 +148,7 @@ class History:
         owners: Sequence[int],
         found: Sequence[int | None],
         thread: Thread,
+        end: int,
     ) -> News:
         if thread.keys:
             self._first.setdefault(thread.keys[0], thread)
@@ -159,7 +167,7 @@ class History:
                     new.append(message)
             elif at in fresh:
                 new.append(_only(message, fresh[at]))
-        return News(new, len(messages) - len(new), thread)
+        return News(new, thread, end)
 
 
 def keys_of(messages: Sequence[Said]) -> set[Key]:

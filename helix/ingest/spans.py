@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from helix.ingest.conversation import ORPHAN, asked, input_of, is_control, output_of
-from helix.ingest.history import History, News, Said, Thread, ToolCall, keys_of, spelled, without
+from helix.ingest.history import History, News, Said, ToolCall, keys_of, spelled, without
 from helix.ingest.identity import Ids, derived_id, normalised_id
 from helix.ingest.pairing import NOT_RECORDED, Call, Pairing, Result
 from helix.ingest.tree import arranged
@@ -107,7 +107,7 @@ class _Builder:
         self._history = History()
         self._pairing = Pairing()
         self._known: set[str] = set()
-        self._results: set[str | None] = set()
+        self._results: set[str] = set()
         self._emitted: list[_Done] = []
         self._orphans: list[Observation] = []
         self._messages: list[Message] = []
@@ -116,7 +116,7 @@ class _Builder:
         self._tree = arranged(spans)
         self._done = [self._span(span) for span in spans]
         self._claims = _Claims(self._done[at] for at in self._tree.order)
-        self._threads: dict[int, Thread] = {}
+        self._heard: dict[int, News] = {}
         self._inner = {
             key
             for at, span in enumerate(spans)
@@ -181,7 +181,7 @@ class _Builder:
         if at in self._tree.outer:
             heard = without(heard, self._inner)
         news = self._history.hear(heard)
-        self._threads[at] = news.thread
+        self._heard[at] = news
         done.total, done.repeated = len(span.heard), len(span.heard) - len(news.new)
         self._say(news, at)
         done.seq = self._next()
@@ -191,7 +191,7 @@ class _Builder:
             if done.call.key is not None:
                 self._known.add(done.call.key)
             if span.has_output:
-                self._results.add(span.output_text)
+                self._results.add(_spelling(span.output_text, span.output))
             elif span.error is None:
                 self._pairing.call(done.call)
 
@@ -200,7 +200,7 @@ class _Builder:
         if at in self._tree.outer:
             said = without(said, self._inner)
         if said:
-            self._say(self._history.reply(said, self._threads[at]), at)
+            self._say(self._history.reply(said, self._heard[at]), at)
 
     def _say(self, news: News, at: int) -> None:
         for said in news.new:
@@ -228,8 +228,9 @@ class _Builder:
         if done is not None and done.call is not None and done.span is not None:
             if not done.span.has_input:
                 done.call.arguments, done.call.free_text = asked_for.arguments, asked_for.free_text
-            if done.call.key is None:
+            if done.call.key is None or asked_for.key is None:
                 done.call.flag("paired-by-position")
+            if done.call.key is None:
                 done.key = asked_for.key
                 done.call.key = None if done.seq >= 0 else asked_for.key
             return done
@@ -247,8 +248,8 @@ class _Builder:
     def _result(self, result: Result) -> None:
         """Give a result to its call; one that a span recorded already is a repetition."""
         if not self._pairing.is_open(result.key):
-            repeated = result.text in self._results if result.key is None else False
-            if repeated or result.key in self._known:
+            known = _spelling(result.text, result.value) in self._results
+            if (known and result.key is None) or result.key in self._known:
                 return
         flags = self._pairing.result(result)
         if flags:
@@ -319,20 +320,33 @@ class _Claims:
     def __init__(self, dones: Iterable[_Done]) -> None:
         self._by_key: dict[str, deque[_Done]] = defaultdict(deque)
         self._by_arguments: dict[tuple[str, str], deque[_Done]] = defaultdict(deque)
+        self._claimed: set[str] = set()
         for done in dones:
             call = done.call
             if call is not None and call.key is not None:
                 self._by_key[call.key].append(done)
-            elif call is not None:
+            if call is not None:
                 self._by_arguments[call.name, spelled(call.arguments)].append(done)
 
     def claim(self, call: ToolCall) -> _Done | None:
-        """Return the first span of a call, once."""
-        by_key = self._by_key.get(call.key) if call.key is not None else None
-        if by_key:
-            return by_key.popleft()
-        alike = self._by_arguments.get((call.name, spelled(call.arguments)))
-        return alike.popleft() if alike else None
+        """Return the first span of a call, once: by id, or by arguments where one has no id."""
+        held = [self._by_arguments.get((call.name, spelled(call.arguments)))]
+        if call.key is not None:
+            held.insert(0, self._by_key.get(call.key))
+        for waiting in held:
+            while waiting and waiting[0].id in self._claimed:
+                waiting.popleft()
+            for done in waiting or ():
+                key = done.call.key if done.call is not None else None
+                if done.id not in self._claimed and (None in (key, call.key) or key == call.key):
+                    self._claimed.add(done.id)
+                    return done
+        return None
+
+
+def _spelling(text: str | None, value: Any) -> str:
+    """Return one spelling of a result, whether it was recorded as a text or as a value."""
+    return spelled(value if text is None and value is not NOT_RECORDED else text)
 
 
 def _observation(done: _Done) -> Observation:

@@ -41,14 +41,15 @@ _METADATA: Final = "ai.telemetry.metadata."
 
 def heads(value: Any) -> list[tuple[str, frozenset[str]]]:
     """Return name and attribute names of the first spans of a value; none where it holds none."""
-    try:
-        found = [
-            wire(span, trace=_trace_of(value) or "?")
-            for span, _, _ in islice(spans_in(value), LOOK)
-        ]
-    except FormatError:
-        return []
-    return [(w.name, frozenset(w.attributes)) for w in found if w.id is not None]
+    found: list[tuple[str, frozenset[str]]] = []
+    inherited = _trace_of(value) or "?"
+    with suppress(FormatError):
+        for span, _, _ in islice(spans_in(value), LOOK):
+            with suppress(FormatError):
+                w = wire(span, trace=inherited)
+                if w.id is not None:
+                    found.append((w.name, frozenset(w.attributes)))
+    return found
 
 
 def dialect(w: Wire) -> Callable[[Wire], Span]:
@@ -157,11 +158,7 @@ def _failure(record: Record, error: Exception) -> LoadFailure:
 
 def _digest(found: _Open) -> str:
     """Return the digest of a trace: that of its spans, whatever else stands in the same lines."""
-    spans = [w.source for w in found.wires]
-    try:
-        return source_digest(msgspec.json.encode(spans))
-    except (TypeError, UnicodeError, ValueError):
-        return source_digest(canonical_bytes(spans))
+    return source_digest(_encoded([w.source for w in found.wires]))
 
 
 def _trace(source: Source, trace_id: str, wires: Sequence[Wire]) -> Trace:
@@ -200,16 +197,27 @@ def _rest(w: Wire, name: str) -> dict[str, Any]:
 
 def _once(wires: Sequence[Wire]) -> tuple[list[Wire], bool]:
     """Leave out spans that were exported twice, equal in everything."""
-    seen: dict[str, list[Wire]] = {}
+    first: dict[str, Wire] = {}
+    seen: set[bytes] = set()
     left: list[Wire] = []
     for w in wires:
-        if w.id is not None:
-            alike = seen.setdefault(w.id, [])
-            if any(w.source == other.source for other in alike):
+        if w.id is not None and w.id in first:
+            seen.add(_encoded(first[w.id].source))
+            spelling = _encoded(w.source)
+            if spelling in seen:
                 continue
-            alike.append(w)
+            seen.add(spelling)
+        elif w.id is not None:
+            first[w.id] = w
         left.append(w)
     return left, len(left) < len(wires)
+
+
+def _encoded(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except (TypeError, UnicodeError, ValueError):
+        return canonical_bytes(value)
 
 
 def _labels(w: Wire) -> dict[str, Any]:
