@@ -15,7 +15,7 @@ from helix.errors import HelixError
 from helix.ingest import Input
 from helix.model.trace import Trace
 
-ROUNDS = 250
+ROUNDS = 120
 LARGEST = 60_000
 FOLDERS = ("claude_code_sessions", "codex_rollouts", "provider_api_items")
 VALUES: tuple[Any, ...] = (

@@ -220,6 +220,20 @@ def test_calls_and_results_that_do_not_fit_are_flagged(
     assert tuple(flag for flag in trace.all_flags if flag != "derived-id") == flags
 
 
+def test_a_yes_to_a_call_and_a_reference_are_events_with_what_they_point_at(
+    tmp_path: Path,
+) -> None:
+    asked = {"type": "mcp_approval_request", "id": "r1", "name": "send", "arguments": "{}"}
+    yes = {"type": "mcp_approval_response", "approval_request_id": "r1", "approve": True}
+    trace = read_value([USER, asked, yes, {"type": "item_reference", "id": "r1"}], tmp_path)
+    assert [(o.id, o.name, o.type, o.input) for o in trace.observations] == [
+        ("r1", "mcp_approval_request", "EVENT", {}),
+        ("m2", "mcp_approval_response", "EVENT", {"approval_request_id": "r1", "approve": True}),
+        ("m3", "item_reference", "EVENT", {"id": "r1"}),
+    ]
+    assert trace.all_flags == ("derived-id",)
+
+
 @pytest.mark.parametrize(
     ("status", "flags"),
     [("completed", ()), ("failed", ()), ("incomplete", ()), ("cancelled", ()),

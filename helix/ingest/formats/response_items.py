@@ -15,7 +15,7 @@ from helix.ingest.content import is_plain, text_of
 from helix.ingest.conversation import Conversation
 from helix.ingest.detection import describe
 from helix.ingest.identity import normalised_id
-from helix.ingest.pairing import NOT_RECORDED, Result, declared_error
+from helix.ingest.pairing import NOT_RECORDED, Result, arguments, declared_error
 
 TYPES: Final = frozenset(
     {
@@ -23,6 +23,7 @@ TYPES: Final = frozenset(
         "mcp_approval_request", "mcp_approval_response", "tool_search_output",
     }
 )  # fmt: skip
+POINTING: Final = ("item_reference", "mcp_approval_response")
 NAMED: Final = ("function_call", "custom_tool_call", "mcp_call")
 ASKED: Final = ("arguments", "input", "action", "operation")
 TOLD: Final = ("output", "tools", "results", "outputs", "result")
@@ -157,15 +158,18 @@ class Items:
         asked = next((key for key in ASKED if key in item), None)
         told = next((key for key in TOLD if item.get(key) is not None), None)
         error, status = declared_error(item, None)
+        spelled = item.get(asked) if asked else None
+        given = arguments(spelled)[0] if asked else None
+        key = normalised_id(item.get("id")) or name
+        if kind in POINTING:
+            given, key = {k: v for k, v in item.items() if k != "type"}, name
         value = item[told] if told else NOT_RECORDED
-        self._talk.event(
-            normalised_id(item.get("id")) or name,
-            kind,
-            Result(value=value, error=error, status=status),
-            arguments=item.get(asked) if asked else None,
-            start=time,
-        )
-        return {"type", "id", asked or "", told or "", "status"}
+        result = Result(value=value, error=error, status=status)
+        self._talk.event(key, kind, result, arguments=given, start=time)
+        if kind in POINTING:
+            return set(item)
+        read = {"type", "id", told or "", *(("status",) if not error else ())}
+        return read if isinstance(spelled, str) else read | {asked or ""}
 
 
 def _name(item: Mapping[str, Any], where: str, kind: str) -> str:
