@@ -29,15 +29,19 @@ def look(source: Iterable[Trace | LoadFailure], files: int, subject: SubjectConf
     entries: list[ManifestEntry] = []
     failures: list[LoadFailure] = []
     tools: set[str] = set()
+    roles: set[str] = set()
     for item in source:
         if isinstance(item, LoadFailure):
             failures.append(item)
             continue
         tools.update(o.name for o in item.tools())
+        roles.update(m.role for m in item.transcript if not m.control)
         entries.append(_entry(len(entries), routed(item, subject), subject))
     _refuse_collisions(entries)
     load = Load(files=files, traces=len(entries), failures=tuple(failures))
-    return Survey(entries=tuple(entries), load=load, tools=tuple(sorted(tools)))
+    return Survey(
+        entries=tuple(entries), load=load, tools=tuple(sorted(tools)), roles=tuple(sorted(roles))
+    )
 
 
 def routed(trace: Trace, subject: SubjectConfig) -> Trace:

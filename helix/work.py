@@ -154,6 +154,7 @@ class Work:
         return CheckContext(
             inventory=frozenset((*subject.tools, *self.prepared.suite.suite.tools)),
             seen=frozenset(self.survey.tools),
+            roles=frozenset(self.survey.roles),
             complete_channels=subject.complete_channels,
         )
 

@@ -43,8 +43,9 @@ class Load(Shape, omit_defaults=False, frozen=True, kw_only=True):
 
 
 class Survey(Shape, omit_defaults=False, frozen=True, kw_only=True):
-    """The manifest as a whole: every trace in order, what failed to load, every tool seen."""
+    """The manifest as a whole: every trace in order, what failed to load, tools and roles seen."""
 
     entries: tuple[ManifestEntry, ...]
     load: Load
     tools: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()

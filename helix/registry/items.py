@@ -44,13 +44,14 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class CheckContext:
-    """What a check may know besides the trace: the declared tools, and all tools of the batch.
+    """What a check may know besides the trace: declared tools, and tools and roles of the batch.
 
     `complete_channels` are the field paths that the subject's config declares complete.
     """
 
     inventory: frozenset[str] = frozenset()
     seen: frozenset[str] = frozenset()
+    roles: frozenset[str] = frozenset()
     complete_channels: tuple[str, ...] = ()
 
 
