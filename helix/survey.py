@@ -16,6 +16,7 @@ from helix.errors import SelectionError, TraceError
 from helix.fieldpath import parse
 from helix.grounding import assess
 from helix.model.config import Config, SubjectConfig
+from helix.model.lines import encode_line
 from helix.model.manifest import Load, LoadFailure, ManifestEntry, Survey
 from helix.model.select import select
 from helix.model.trace import Trace
@@ -86,7 +87,7 @@ def share(trace_id: str, count: int) -> int:
 def manifest_lines(survey: Survey) -> Iterator[bytes]:
     """Yield the manifest as JSON lines, in the plan's order."""
     for entry in survey.entries:
-        yield msgspec.json.encode(entry)
+        yield encode_line(entry)
 
 
 def _entry(ordinal: int, trace: Trace, subject: SubjectConfig) -> ManifestEntry:

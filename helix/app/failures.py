@@ -11,7 +11,7 @@ from helix.errors import ExitCode, HelixError
 DEBUG_VARIABLE = "HELIX_DEBUG"
 
 
-def told(error: Exception, what: str = "internal error") -> ExitCode:
+def told(error: BaseException, what: str = "internal error") -> ExitCode:
     """Say what went wrong and return the exit code: the error's own, or INTERNAL for a crash.
 
     `what` says what crashed.

@@ -44,7 +44,8 @@ def execute(command: str, config: Config, run_dir: Path, words: Sequence[str]) -
     except KeyboardInterrupt:
         _record(run_dir, ExitCode.INTERRUPTED)
         raise
-    except Exception as error:
+    except BaseException as error:
+        # SystemExit too: a check or script that calls exit(0) has not passed the gate.
         code = failures.told(error)
     _record(run_dir, code)
     return code

@@ -121,7 +121,7 @@ def _run(section: str, path: Path) -> dict[str, Any]:
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigError(
             f"{section}.script {path} could not be loaded: {type(error).__name__}: {error}"
         ) from error

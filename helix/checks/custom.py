@@ -119,7 +119,7 @@ def _load_file(entry: str, base_dir: str | Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise ConfigError(f"checks.modules: {entry}{_failed(error, str(path))}") from error
     return module
@@ -134,11 +134,11 @@ def _load_module(entry: str) -> ModuleType:
                 f"checks.modules: no module {entry}; give a file as a path (checks/NAME.py)"
             ) from None
         raise ConfigError(f"checks.modules: {entry}{_failed(error, None)}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigError(f"checks.modules: {entry}{_failed(error, None)}") from error
 
 
-def _failed(error: Exception, path: str | None) -> str:
+def _failed(error: BaseException, path: str | None) -> str:
     """Return `, line N: Type: message`, the line being the last one that ran in the file."""
     if isinstance(error, SyntaxError) and error.lineno is not None:
         return f", line {error.lineno}: {type(error).__name__}: {error.msg}"

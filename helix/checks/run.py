@@ -32,7 +32,7 @@ def decide(row: Row, trace: Trace, context: CheckContext) -> Decision:
         raise ValueError("decide needs a row with a check (got a judge row)")
     try:
         decision = row.check.decide(trace, row.params, context)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return _broken(row.check, f"{_told(error)} at {_place(error)}")
     fault = _fault(decision)
     return _broken(row.check, fault) if fault else decision
@@ -52,14 +52,14 @@ def _broken(check: Check, what: str) -> Decision:
     return Decision("uncertain", f"check {check.name}: {what}", cause="check-error")
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     message = " ".join(str(error).split())
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[: _LONGEST_MESSAGE - 1]}…"
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     """Return file name and line of the innermost frame; the name alone, as verdicts travel."""
     frames = traceback.extract_tb(error.__traceback__)
     last = frames[-1]

@@ -85,8 +85,10 @@ def exact_ratio(text: str) -> Fraction:
         ratio = Fraction(body[:-1]) / 100 if body.endswith("%") else Fraction(body)
     except (ValueError, ZeroDivisionError):
         ratio = Fraction(-1)
-    if not 0 <= ratio <= 1:
-        raise ConfigError(f"gate.rate.target must be like 9/10, 90% or 0.9 (got '{text}')")
+    if not 0 < ratio <= 1:
+        raise ConfigError(
+            f"gate.rate.target must be like 9/10, 90% or 0.9, and above 0 (got '{text}')"
+        )
     return ratio
 
 

@@ -27,6 +27,7 @@ from helix.model.scorecard import (
     Verification,
 )
 from helix.model.verdict import CellState, MatrixVerdictFile, Verdict
+from helix.model.verdict import Verification as VerdictVerification
 
 NAMED = 50
 
@@ -155,6 +156,9 @@ class RunTally:
                 rows[criterion].not_adjudicated += 1
         for excused in line.not_applicable:
             self.produced[excused.produced_by] += 1
+            guarded = excused.code is not None and excused.code.result == "na"
+            if excused.produced_by != "code" and not guarded:
+                self._verified(excused.verification, rows.get(excused.criterion_id), policy)
         for verdict in line.verdicts:
             self.add_verdict(verdict, rows.get(verdict.criterion_id), policy)
         if line.judge_model is not None:
@@ -175,9 +179,14 @@ class RunTally:
             self.grounded += verdict.grounded
         if verdict.produced_by == "code":
             return
-        status = verdict.verification.status if verdict.verification else "notVerified"
+        self._verified(verdict.verification, None if verdict.result == "uncertain" else row, policy)
+
+    def _verified(
+        self, verification: VerdictVerification | None, row: RowTally | None, policy: Policy
+    ) -> None:
+        status = verification.status if verification else "notVerified"
         self.verification[status] += 1
-        if row is None or verdict.result == "uncertain":
+        if row is None:
             return
         if status == "failed":
             row.doubts.add("the verifier was asked for and failed")

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 import msgspec
 
+from helix.fieldpath import parse
 from helix.grounding.resolve import all_weak, dead, resolve_refs
+from helix.model.select import select
 from helix.model.trace import Trace
 from helix.model.verdict import (
     BlockedBy,
@@ -81,7 +83,8 @@ def settle(verdict: Verdict, terms: Sequence[str], ground: Ground) -> Verdict:
 def settle_na(entry: NotApplicable, ground: Ground) -> NotApplicable | Verdict:
     """Return a judge's na if its proof resolves, else an uncertain verdict, kind scope."""
     refs = resolve_refs(ground.trace, entry.refs, complete_channels=ground.complete_channels)
-    if refs and not dead(refs) and not all_weak(refs):
+    unread = any(_is_unread(ref, ground) for ref in refs if ref.match != "dead")
+    if refs and not dead(refs) and not all_weak(refs) and not unread:
         return msgspec.structs.replace(entry, refs=refs)
     return Verdict(
         criterion_id=entry.criterion_id,
@@ -91,7 +94,7 @@ def settle_na(entry: NotApplicable, ground: Ground) -> NotApplicable | Verdict:
         code=entry.code,
         produced_by=entry.produced_by,
         blocked_by=BlockedBy(kind="scope", text="it was said not to apply, and not proved"),
-        cause="dead-ref" if dead(refs) else "not-decidable",
+        cause="dead-ref" if dead(refs) else "unread" if unread else "not-decidable",
     )
 
 
@@ -132,9 +135,10 @@ def _faults(
         yield "malformed", None, ""
     for ref in dead(verdict.refs):
         yield "dead-ref", "factual-intent", f"{ref.obs} {ref.path}: {ref.note}"
-    for ref in verdict.refs:
-        if ref.obs in ground.unread or _scans_unread(ref, ground):
-            yield "unread", "factual-intent", f"{ref.obs} was not shown to the judge"
+    for ref in (*verdict.refs, *(b.ref for b in verdict.bindings if b.ref is not None)):
+        if _is_unread(ref, ground):
+            text = f"{ref.obs} {ref.path} was not shown whole to the judge"
+            yield "unread", "factual-intent", text
     for assumption in verdict.assumptions:
         if assumption.status != "verified":
             yield "not-decidable", assumption.kind, assumption.text
@@ -146,5 +150,17 @@ def _faults(
         yield "not-decidable", "factual-intent", text
 
 
-def _scans_unread(ref: Ref, ground: Ground) -> bool:
-    return ref.scan is not None and bool(ground.unread)
+def _is_unread(ref: Ref, ground: Ground) -> bool:
+    """Whether a ref rests on what the judge was not shown, however its address is spelled."""
+    trace, unread = ground.trace, ground.unread
+    if not unread or ref.obs != trace.id or ref.scan is not None:
+        return ref.obs in unread or (ref.scan is not None and bool(unread))
+    for place in select(trace, parse(ref.path)):
+        own = f"{trace.id} {place.path}"
+        if place.obs in unread or own in unread:
+            return True
+        if place.obs == trace.id and place.path.startswith(("observations", "transcript")):
+            return True
+        if any(name.startswith((f"{own}.", f"{own}[")) for name in unread):
+            return True
+    return False

@@ -95,9 +95,11 @@ def _resolve_scan(trace: Trace, ref: Ref, scan: Scan, channels: Sequence[str] | 
     if channels is not None and scan.channel not in channels:
         listed = ", ".join(channels) or "none"
         return _dead(ref, f"channel '{scan.channel}' is not declared complete (declared: {listed})")
+    if ref.value is not None:
+        return _dead(ref, "an absence cites no value; cite what stands there in a ref of its own")
     try:
         again = repeat_scan(trace, scan)
-    except (PathError, re2.error) as error:
+    except (PathError, re2.error, UnicodeError) as error:
         return _dead(ref, f"the scan cannot be repeated: {error}")
     if again.matches != 0:
         return _dead(ref, f"the scan found {again.matches} matches of {again.items} items")

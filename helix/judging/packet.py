@@ -171,11 +171,12 @@ def _within(packet: MatrixPacket, budget: int) -> MatrixPacket:
     unread = [_id(items[i]) for i in range(len(items)) if i not in kept]
     shown = [items[i] for i in sorted(kept)]
     cut = [_id(item) for item in shown if _elided(item)]
+    own = [f"{x.obs} {x.path}" for x in (*packet.input, *packet.output) if x.elided]
     coverage = Coverage(
         shown=len(shown) - len(cut),
-        truncated=len(cut),
+        truncated=len(cut) + len(own),
         elided=len(unread),
-        unread=tuple(unread + cut),
+        unread=tuple(unread + cut + own),
     )
     if not unread:
         return msgspec.structs.replace(packet, coverage=coverage)

@@ -57,7 +57,7 @@ def _body(packet: MatrixPacket, channels: tuple[str, ...], nonce: str) -> str:
     items: list[Any] = sorted([*packet.transcript, *packet.trajectory], key=lambda i: i.seq)
     parts += [_message(i) if isinstance(i, ShownMessage) else _step(i) for i in items]
     parts += ["", "## what it ended with", *map(_leaf, packet.output)]
-    parts += [f"RECORDING {nonce}>>>", "", _coverage(packet)]
+    parts += [*_aside(packet), f"RECORDING {nonce}>>>", "", _coverage(packet)]
     parts += ["", "## the agent", _profile(packet)]
     if packet.premises:
         parts += ["", "## premises that people vouch for, citable by id"]
@@ -82,7 +82,7 @@ def _message(message: ShownMessage) -> str:
 
 
 def _step(step: ShownStep) -> str:
-    flags = f" flags: {', '.join(step.flags)}" if step.flags else ""
+    flags = f" flags: {', '.join(map(_line, step.flags))}" if step.flags else ""
     name = f"{_line(step.type)} {_line(step.name)}"
     head = f"[{_line(step.step.id)}] step {step.step.n}: {name}{flags}"
     return "\n".join([head, *(f"  {_leaf(leaf)}" for leaf in step.leaves)])
@@ -98,13 +98,32 @@ def _line(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def _aside(packet: MatrixPacket) -> list[str]:
+    """Return what is made of the trace's own words beside its leaves, for inside the fence."""
+    parts: list[str] = []
+    profile = packet.subject_profile
+    if profile is not None and "tools" in profile.inferred_fields:
+        parts += ["", "## tools that the agent is seen to have", *map(_named, profile.tools)]
+    found = [(row.criterion_id, row.code_finding) for row in packet.criteria if row.code_finding]
+    if found:
+        parts += ["", "## what code established, by criterion"]
+        parts += [f"[{_line(criterion)}]\n{_indent(text)}" for criterion, text in found]
+    if packet.coverage.unread:
+        parts += ["", "## not shown, or cut", *map(_named, packet.coverage.unread)]
+    return parts
+
+
+def _named(name: str) -> str:
+    return f"    {_line(name)}"
+
+
 def _coverage(packet: MatrixPacket) -> str:
     ledger = packet.coverage
     if not ledger.unread:
         return "The recording is shown whole."
     return (
         f"Not all is shown: {ledger.elided} left out, {ledger.truncated} cut. "
-        f"No verdict may rest on: {', '.join(ledger.unread)}"
+        "No verdict may rest on what is listed as not shown."
     )
 
 
@@ -115,7 +134,7 @@ def _profile(packet: MatrixPacket) -> str:
     facts = {
         "name": profile.identity,
         "purpose": profile.purpose,
-        "tools": ", ".join(profile.tools),
+        "tools": "" if "tools" in profile.inferred_fields else ", ".join(profile.tools),
         "skill": profile.skill,
         "scope": profile.scope,
         "harness": profile.harness,
@@ -131,7 +150,7 @@ def _row(row: Any) -> str:
         ("Fail when", row.fail_condition),
         ("Terms to bind", ", ".join(row.terms)),
         ("Look at", ", ".join(row.judge_inputs)),
-        ("Code already established", row.code_finding),
+        ("Code", "has decided its half; see what it established" if row.code_finding else ""),
     ):
         if text:
             lines.append(f"{label}: {text}")

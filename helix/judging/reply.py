@@ -9,13 +9,13 @@ and never counts.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
 import msgspec
 
+from helix.judging.own_object import INVISIBLE, Fault, own_object, trimmed
 from helix.model.request import Reply
 from helix.model.verdict import (
     Assumption,
@@ -39,11 +39,7 @@ from helix.model.verdict import (
     Verdict,
 )
 
-_INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060\u00ad"
-_THINKING_END = re.compile(r"</(?:think|thinking|reasoning|thought)>", re.IGNORECASE)
-_FENCE = re.compile(r"```[A-Za-z0-9_-]*[ \t]*\r?\n(.*?)\r?\n?```", re.DOTALL)
 MAX_REPLY_CHARACTERS = 2_000_000
-MAX_OBJECTS_TRIED = 2_000
 LOCI = get_args(Locus)
 STEP_KINDS = get_args(StepKind)
 
@@ -169,15 +165,11 @@ class Unusable:
     reason: str
 
 
-class _Fault(Exception):
-    """Why a reply cannot be used."""
-
-
 def read(reply: Reply, nonce: str, rows: Sequence[str]) -> Answer | Unusable:
     """Return what a reply says of the rows, or why it says nothing."""
     if reply.finish_reason in ("content_filter", "refusal"):
         return Unusable("refusal", f"the judge refused (finish reason {reply.finish_reason})")
-    if not _trim(reply.text):
+    if not trimmed(reply.text):
         text = "the content is empty; if reasoning used it up, raise judge.max_tokens"
         return Unusable("malformed", text)
     if reply.finish_reason == "length":
@@ -185,106 +177,17 @@ def read(reply: Reply, nonce: str, rows: Sequence[str]) -> Answer | Unusable:
     if len(reply.text) > MAX_REPLY_CHARACTERS:
         return Unusable("malformed", f"longer than {MAX_REPLY_CHARACTERS} characters")
     try:
-        value, repaired = _object(reply.text, nonce)
+        value, repaired = own_object(reply.text, nonce)
         return _answer(value, rows, repaired)
-    except _Fault as fault:
+    except Fault as fault:
         return Unusable("malformed", str(fault))
-
-
-def _object(text: str, nonce: str) -> tuple[dict[str, Any], bool]:
-    """Return the judge's own object: the whole text, else what a thinking part or fence leaves."""
-    text = _trim(text)
-    whole = _parsed(text)
-    if whole is None:
-        ends = list(_THINKING_END.finditer(text))
-        if ends:
-            text = _trim(text[ends[-1].end() :])
-            whole = _parsed(text)
-    if whole is None:
-        fenced = _FENCE.findall(text)
-        if len(fenced) == 1:
-            whole = _parsed(_trim(fenced[0]))
-    if whole is not None:
-        value, repaired = whole
-        return _own(_unwrapped(value), nonce), repaired
-    return _only_one(text, nonce), False
-
-
-def _only_one(text: str, nonce: str) -> dict[str, Any]:
-    found = list(_objects(text))
-    own = [value for value in found if value.get("nonce") == nonce]
-    if not found:
-        raise _Fault("no JSON object in it: answer with the object of the schema and nothing else")
-    if not own:
-        raise _Fault(f"no object carries the nonce {nonce}")
-    if any(value != own[0] for value in own[1:]):
-        raise _Fault(f"{len(own)} objects disagree: answer with one")
-    return own[0]
-
-
-def _own(value: Any, nonce: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise _Fault(f"the answer must be a JSON object (got {type(value).__name__})")
-    if value.get("nonce") != nonce:
-        raise _Fault(f"the nonce must be {nonce} (got {str(value.get('nonce'))[:40]!r})")
-    return value
-
-
-def _unwrapped(value: Any) -> Any:
-    if isinstance(value, list):
-        if len(value) != 1:
-            raise _Fault(f"a list of {len(value)}: answer with one object")
-        return value[0]
-    return value
-
-
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield every outermost JSON object in a text, left to right."""
-    decoder = json.JSONDecoder(object_pairs_hook=_no_conflict)
-    at = text.find("{")
-    for _ in range(MAX_OBJECTS_TRIED):
-        if at < 0:
-            return
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            at = text.find("{", at + 1)
-            continue
-        yield value
-        at = text.find("{", end)
-
-
-def _parsed(text: str) -> tuple[Any, bool] | None:
-    """Return (value, repaired) for a text that is JSON as a whole, None where it is not."""
-    for strict in (True, False):
-        try:
-            value = json.loads(
-                text, strict=strict, object_pairs_hook=_no_conflict, parse_constant=_no_constant
-            )
-        except (ValueError, RecursionError):
-            continue
-        return value, not strict
-    return None
-
-
-def _no_conflict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value: dict[str, Any] = {}
-    for key, item in pairs:
-        if key in value and value[key] != item:
-            raise _Fault(f"the key '{key}' stands twice with different values")
-        value[key] = item
-    return value
-
-
-def _no_constant(literal: str) -> Any:
-    raise _Fault(f"{literal} is not a JSON number")
 
 
 def _answer(value: dict[str, Any], rows: Sequence[str], repaired: bool) -> Answer:
     try:
         answer = msgspec.convert(value, _Answer)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise _Fault(f"not in the asked shape: {error}") from None
+        raise Fault(f"not in the asked shape: {error}") from None
     if not answer.fidelity.complete:
         return _built(answer, {}, {}, repaired)
     verdicts: dict[str, Verdict] = {}
@@ -300,32 +203,32 @@ def _answer(value: dict[str, Any], rows: Sequence[str], repaired: bool) -> Answe
         )
     missing = [row for row in rows if row not in verdicts and row not in excused]
     if missing:
-        raise _Fault(f"no verdict for: {', '.join(missing)}")
+        raise Fault(f"no verdict for: {', '.join(missing)}")
     return _built(answer, verdicts, excused, repaired)
 
 
 def _once(criterion: str, rows: Sequence[str], seen: dict[str, Any]) -> None:
     if criterion not in rows:
-        raise _Fault(f"'{criterion[:80]}' is not one of the rows: {', '.join(rows)}")
+        raise Fault(f"'{criterion[:80]}' is not one of the rows: {', '.join(rows)}")
     if criterion in seen:
-        raise _Fault(f"'{criterion}' is answered twice")
+        raise Fault(f"'{criterion}' is answered twice")
 
 
 def _written(criterion: str, critique: str) -> None:
-    if not critique.strip():
-        raise _Fault(f"'{criterion}' has no critique")
+    if not any(character.isalnum() for character in critique):
+        raise Fault(f"'{criterion}' has no critique")
 
 
 def _verdict(raw: _Verdict) -> Verdict:
-    label = "".join(c for c in raw.result if c not in _INVISIBLE).strip().lower()
+    label = "".join(c for c in raw.result if c not in INVISIBLE).strip().lower()
     if label not in ("pass", "fail", "uncertain"):
-        raise _Fault(
+        raise Fault(
             f"'{raw.criterion_id}': result must be pass, fail or uncertain "
             f"(got {raw.result[:40]!r})"
         )
     _written(raw.criterion_id, raw.critique)
     if raw.confidence is not None and not 0 <= raw.confidence <= 1:
-        raise _Fault(f"'{raw.criterion_id}': confidence must be between 0 and 1")
+        raise Fault(f"'{raw.criterion_id}': confidence must be between 0 and 1")
     return Verdict(
         criterion_id=raw.criterion_id,
         critique=raw.critique,
@@ -394,7 +297,3 @@ def _as(loose: Any, shape: Any) -> Any:
 def _among(word: str, known: Sequence[str], otherwise: str) -> Any:
     """Keep a side remark whose label is not one of ours under the plainest of ours."""
     return word if word in known else otherwise
-
-
-def _trim(text: str) -> str:
-    return text.strip().strip(_INVISIBLE).strip()

@@ -126,7 +126,7 @@ class Registry:
         for name, function in self._implementations("helix_config_paths"):
             try:
                 found += [str(path) for path in function()]
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 self.problems.append(Problem(name, _told(error)))
         return found
 
@@ -146,7 +146,7 @@ class Registry:
     def _run_isolated(self, kind: str, plugin: str, function: Any) -> None:
         try:
             self._run(kind, plugin, function)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self.problems.append(Problem(plugin, _told(error)))
 
     def _implementations(self, hook: str) -> Iterator[tuple[str, Any]]:
@@ -178,7 +178,7 @@ def load(entry_points: Iterable[importlib.metadata.EntryPoint] | None = None) ->
             continue
         try:
             plugin = point.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             registry.problems.append(Problem(point.name, _told(error)))
             continue
         registry.add_plugin(plugin, point.name, _version(point))
@@ -189,7 +189,7 @@ def _version(point: importlib.metadata.EntryPoint) -> str:
     return point.dist.version if point.dist is not None else "unknown"
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".replace("\n", " ")
 
 

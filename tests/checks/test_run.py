@@ -24,6 +24,10 @@ def raises(trace: Trace, params: Any, context: CheckContext) -> Decision:
     raise KeyError("no such\nthing")
 
 
+def leaves(trace: Trace, params: Any, context: CheckContext) -> Decision:
+    raise SystemExit(0)
+
+
 def recurses(trace: Trace, params: Any, context: CheckContext) -> Decision:
     return recurses(trace, params, context)
 
@@ -37,6 +41,7 @@ def says(answer: Any) -> Any:
     [
         (raises, "check own: KeyError: 'no such\\nthing' at test_run.py:24"),
         (recurses, "check own: RecursionError"),
+        (leaves, "check own: SystemExit: 0"),
         (says(True), "returned bool; it must return a helix.checks.Decision"),
         (says(None), "returned NoneType"),
         (says(Decision("pass", "fine")), "said pass without a ref"),

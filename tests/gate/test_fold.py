@@ -207,6 +207,16 @@ def test_trust_in_a_judge_may_be_asked_for(
     assert result([gate_row(klass=klass)], lines, policy=policy).run_verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("made", "verdict"), [("judge", "incomplete"), ("code", "pass"), ("hybrid", "incomplete")]
+)
+def test_na_that_a_judge_said_wants_a_verifier_as_a_pass_does(made: str, verdict: str) -> None:
+    row = gate_row(klass="hybrid", may_not_apply=True)
+    lines = [line("t0", {"c1": "na"}, made=made)]
+    assert result([row], lines, policy=Policy(require_verified=True)).run_verdict == verdict
+    assert result([row], lines).run_verdict == "pass"
+
+
 def test_a_rate_by_an_unvalidated_judge_stays_incomplete() -> None:
     from fractions import Fraction
 

@@ -95,6 +95,7 @@ def said(text: str, finish: str | None = "stop") -> Any:
 
 
 BOTH = reply(NONCE, verdict("c1"), verdict("c2", "fail"))
+FAILS = reply(NONCE, verdict("c1", "fail"), verdict("c2", "fail"))
 
 
 @pytest.mark.parametrize(
@@ -114,10 +115,18 @@ BOTH = reply(NONCE, verdict("c1"), verdict("c2", "fail"))
         (reply(NONCE, verdict("c1", critique=" "), verdict("c2")), "has no critique"),
         (reply(NONCE, verdict("c1", confidence=7), verdict("c2")), "between 0 and 1"),
         (reply(NONCE, verdict("c1", refs="s1"), verdict("c2")), "not in the asked shape"),
-        (BOTH[: len(BOTH) // 2], "no object carries the nonce"),
+        (BOTH[: len(BOTH) // 2], "cut off or no sound JSON"),
         (BOTH.replace('"because"', "NaN", 1), "NaN is not a JSON number"),
         (BOTH + "\n" + BOTH.replace('"fail"', '"pass"'), "objects disagree"),
-        ('{"a":' * 3000, "no JSON object"),
+        ('{"a":' * 3000, "cut off or no sound JSON"),
+        ('{"a":' * 900 + "[" + "1," * 900_000, "cut off or no sound JSON"),
+        ('{"quoted": ' + BOTH + " and so on", "cut off or no sound JSON"),
+        ("{} " * 2500 + BOTH, "braces open in it"),
+        (f"{FAILS}\n```json\n{BOTH}\n```", "objects disagree"),
+        (f"```json\n{BOTH}\n```\nOn reflection: {FAILS}", "objects disagree"),
+        (f"<think>A first draft: {BOTH} but that is not what it shows", "ends while thinking"),
+        (f"<think>\n```json\n{BOTH}\n```\nbut", "ends while thinking"),
+        (reply(NONCE, verdict("c1", critique="\u200b."), verdict("c2")), "has no critique"),
     ],
 )
 def test_an_unusable_reply_is_named_and_never_read(text: str, reason: str) -> None:
