@@ -1,6 +1,7 @@
 """Whether a trace can carry a judgement at all (METHOD 35), decided by code before any judge.
 
-A trace that says it is truncated, or that holds nothing, is never judged. A correct hold has no
+A trace that says it is truncated, or that holds nothing, is never judged. One result that was
+cut is a fact about that result, and no reason to refuse the trace. A correct hold has no
 tool call, but it has a message, an input or a response: it is not empty (METHOD 14).
 """
 
@@ -20,7 +21,7 @@ def assess(
 ) -> Fidelity:
     """Return complete, or the reason why the trace cannot be judged."""
     for flag in truncation_flags:
-        if flag in trace.all_flags:
+        if flag in trace.flags:
             return Fidelity(complete=False, reason=f"the trace carries the flag '{flag}'")
     for field in truncation_fields:
         if any(place.value is True for place in select(trace, parse(field))):

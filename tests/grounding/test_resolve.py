@@ -116,6 +116,12 @@ def test_a_text_between_spaces_always_stands_on_token_boundaries(a: str, b: str,
         assert stands_in(needle, fold(f"{a} {needle} {c}"))
 
 
+def test_one_result_that_was_cut_leaves_the_trace_judgeable() -> None:
+    item = trace()
+    item.observations[0].flags = ("truncated",)
+    assert assess(item, ("truncated",), ()).complete
+
+
 @pytest.mark.parametrize(
     ("change", "complete"),
     [
