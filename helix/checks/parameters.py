@@ -22,8 +22,9 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from helix.checks import known_fields
 from helix.errors import PathError
-from helix.fieldpath import FieldPath, parse, parse_relative
+from helix.fieldpath import FieldPath
 from helix.model.criterion import Record
 
 Span = tuple[int, int]
@@ -109,11 +110,14 @@ def _json_schema(value: Any) -> JsonSchema:
 
 
 def _path(value: Any) -> FieldPath:
-    return _parsed(value, parse, "a field path such as output.response or obs:NAME.input.to")
+    return _parsed(
+        value, known_fields.selector, "a field path such as output.response or obs:NAME.input.to"
+    )
 
 
 def _relative(value: Any) -> FieldPath:
-    return _parsed(value, parse_relative, "a path inside one observation such as output.status")
+    wanted = "a path inside one call such as output.status"
+    return _parsed(value, known_fields.relative, wanted)
 
 
 def _parsed(value: Any, parser: Any, wanted: str) -> FieldPath:

@@ -6,11 +6,11 @@ lacks the field carries no marker; a result that was not recorded says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Literal
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import JsonValue, model_validator
 
 from helix.checks.conditions import (
     ANY,
@@ -56,14 +56,19 @@ class Marked(Params):
     fail_matches: PatternParam | None = None
 
     @model_validator(mode="after")
-    def _one_marker(self) -> Marked:
+    def _fits(self) -> Marked:
+        if faults := list(self._faults()):
+            raise ValueError("; ".join(faults))
+        return self
+
+    def _faults(self) -> Iterator[str]:
+        """Yield everything that does not fit together."""
         asked = self.model_fields_set & {"fail_equals", "fail_matches"}
         if self.fail_field is None and asked:
-            raise ValueError(f"{asked.pop()} needs fail_field")
+            yield f"{min(asked)} needs fail_field"
         if self.fail_field is not None and len(asked) != 1:
             got = "both" if asked else "neither"
-            raise ValueError(f"needs exactly one of fail_equals and fail_matches (got {got})")
-        return self
+            yield f"needs exactly one of fail_equals and fail_matches (got {got})"
 
 
 class OutputFailureParams(Marked):
@@ -74,15 +79,14 @@ class OutputFailureParams(Marked):
 
     tool: Names
     success_path: RelativePath | None = None
-    on_missing: OnMissing | Literal["pass"] = "uncertain"
+    on_missing: Literal["uncertain", "fail", "na", "pass"] = "uncertain"
 
-    @model_validator(mode="after")
-    def _one_way(self) -> OutputFailureParams:
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
         if (self.success_path is None) == (self.fail_field is None):
-            raise ValueError("needs either success_path or fail_field")
+            yield "needs either success_path or fail_field"
         if self.on_missing == "pass" and self.fail_field is None:
-            raise ValueError("on_missing: pass goes with fail_field; a missing flag is no success")
-        return self
+            yield "on_missing: pass goes with fail_field; a missing flag is no success"
 
 
 class RecoveryParams(Marked):
@@ -93,16 +97,17 @@ class RecoveryParams(Marked):
     no failure.
     """
 
-    fail_field: RelativePath | None = Field(...)
     recovery_tools: tuple[Name, ...] = ()
     recovery: Selectors | None = None
     on_missing: OnMissing = "na"
 
-    @model_validator(mode="after")
-    def _some_recovery(self) -> RecoveryParams:
+    def _faults(self) -> Iterator[str]:
+        if self.fail_field is None:
+            yield "needs fail_field, and fail_equals or fail_matches"
+        else:
+            yield from super()._faults()
         if not self.recovery_tools and not self.recovery:
-            raise ValueError("needs recovery_tools, recovery or both")
-        return self
+            yield "needs recovery_tools, recovery or both"
 
     @property
     def named(self) -> tuple[str, ...]:

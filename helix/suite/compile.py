@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
+from helix.checks.known_fields import selector
 from helix.errors import HelixError, PathError
-from helix.fieldpath import FieldPath, parse
+from helix.fieldpath import FieldPath
 from helix.model.canonical import digest
 from helix.model.criterion import (
     CHECK_METHOD,
@@ -295,7 +296,7 @@ def _paths(
     found: list[Finding] = []
     for index, text in enumerate(texts):
         try:
-            paths.append(parse(text))
+            paths.append(selector(text))
         except PathError as error:
             line = source.line("criteria", at, "judge_inputs", index)
             key = f"judge_inputs[{index}]"

@@ -12,6 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from helix.checks.conditions import ANY, Selector
+from helix.checks.roles import ROLES
 from helix.errors import did_you_mean
 from helix.fieldpath import FieldPath
 from helix.model.canonical import canonical_text
@@ -40,7 +42,11 @@ def lint(
             continue
         for key, text in _warnings(row.criterion, compiled.get(row.criterion.criterion_id)):
             findings.append(_warning(file, row.at, row.criterion.criterion_id, key, text))
+    if not file.rows and not file.broken:
+        text, line = "is empty: nothing would be evaluated", file.source.line("criteria")
+        findings.append(Finding("warning", None, line, "criteria", text, file.source.file))
     findings += _duplicates(file)
+    findings += _strange_roles(file, rows)
     known = {*inventory, *file.tools}
     if known:
         findings += _strange_tools(file, rows, known)
@@ -53,8 +59,8 @@ def _warnings(criterion: Criterion, compiled: CompiledRow | None) -> Iterator[tu
     klass = criterion.klass or ("judge" if criterion.code_eval is None else "code")
     judged = klass != "code"
     if judged and not criterion.terms:
-        text = "is missing: a judge must know which words need a referent in the trace"
-        yield "terms", f"{text}; list them, or run `helix criteria terms`"
+        text = "is missing: list the words that need a referent in the trace"
+        yield "terms", text
     if judged and not criterion.judge_inputs:
         yield "judge_inputs", "is missing: name the least that this row needs to read"
     if klass == "code" and criterion.generality == "specific-semantic":
@@ -96,6 +102,28 @@ def _strange_tools(
             if name not in inventory:
                 text = f"tool '{name}' is in no inventory{did_you_mean(name, inventory)}"
                 yield _warning(file, places[row.id], row.id, "code_eval", text)
+
+
+def _strange_roles(file: SuiteFile, rows: Iterable[CompiledRow]) -> Iterator[Finding]:
+    places = {row.criterion.criterion_id: row.at for row in file.rows}
+    for row in rows:
+        for name in sorted({*named_roles(row.params)}):
+            if name.casefold() not in ROLES:
+                text = f"role '{name}' is none of {', '.join(ROLES)}; right for a speaker's name"
+                yield _warning(file, places[row.id], row.id, "code_eval", text)
+
+
+def named_roles(value: Any) -> Iterator[str]:
+    """Yield every role that the selectors of parameters name."""
+    if isinstance(value, tuple | list):
+        for item in value:
+            yield from named_roles(item)
+    elif isinstance(value, Selector):
+        if value.message is not None and value.message != ANY:
+            yield value.message
+    elif isinstance(value, BaseModel):
+        for field in type(value).model_fields:
+            yield from named_roles(getattr(value, field))
 
 
 def named_tools(value: Any) -> Iterator[str]:

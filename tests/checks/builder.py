@@ -76,9 +76,10 @@ def ask(
     *,
     inventory: Sequence[str] = (),
     seen: Sequence[str] = (),
+    roles: Sequence[str] = (),
 ) -> Decision:
     """Return what a primitive says of a trace, once its evidence has been resolved."""
-    context = CheckContext(frozenset(inventory), frozenset(seen))
+    context = CheckContext(frozenset(inventory), frozenset(seen), frozenset(roles))
     decision = decide(Row(primitive, parameters), about, context)
     assert decision.cause != "check-error", decision.detail
     assert_grounded(about, decision)

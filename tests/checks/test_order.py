@@ -175,6 +175,36 @@ def test_a_tool_that_nobody_knows_spoils_what_it_could_have_changed(
     assert verdict(ask("required-order", params, trace(*events), inventory=known)) == expected
 
 
+HUMAN = {"message": "human", "matches": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("params", "roles", "expected"),
+    [
+        ({"first": HUMAN, "then": WRITE}, [], "uncertain: missing-field"),
+        ({"first": HUMAN, "then": WRITE}, ["Human"], "fail"),
+        ({"first": YES, "then": HUMAN}, [], "uncertain: missing-field"),
+        ({"first": YES, "then": HUMAN}, ["human"], "na"),
+        ({"first": YES, "then": WRITE, "latest_of": HUMAN}, [], "uncertain: missing-field"),
+        ({"first": HUMAN, "then": {"tool": "read"}}, [], "na"),
+        ({"first": {"message": "developer"}, "then": WRITE}, [], "fail"),
+    ],
+)
+def test_a_role_that_no_trace_has_spoils_what_it_could_have_changed(
+    params: dict[str, Any], roles: list[str], expected: str
+) -> None:
+    about = trace(user("yes"), write())
+    decision = ask("required-order", params, about, inventory=["read"], roles=roles)
+    assert verdict(decision) == expected
+
+
+def test_a_role_reads_in_any_case_and_a_speaker_by_name() -> None:
+    for role in ("User", "WebSurfer"):
+        about = trace(said(role, "yes"), write())
+        first = {"message": role.lower(), "matches": "yes"}
+        assert ask("required-order", {"first": first, "then": WRITE}, about).state == "pass"
+
+
 def update(order: str | None, **kw: Any) -> Observation:
     return call("write", {} if order is None else {"order": order}, {}, **kw)
 
@@ -258,10 +288,15 @@ def test_ten_thousand_events_in_one_line_and_in_one_turn() -> None:
         ({"first": {}, "then": WRITE}, "needs either tool or message"),
         ({"first": {"tool": "a", "message": "user"}, "then": WRITE}, "needs either"),
         ({"first": {"tool": "a", "matches": "x"}, "then": WRITE}, "belong to message"),
-        ({"first": {"message": "user", "where": {"path": "x", "exists": True}}, "then": WRITE},
+        ({"first": {"message": "user", "where": {"path": "input.x", "exists": True}},
+          "then": WRITE},
          "where belongs to tool"),
-        ({"first": {"tool": "a", "where": {"path": "x"}}, "then": WRITE}, "got none of them"),
+        ({"first": {"tool": "a", "where": {"path": "input.x"}}, "then": WRITE}, "got none of them"),
         ({**BEFORE, "each": True}, "neither each nor latest_of"),
+        ({"first": YES, "then": {"message": "asistant"}}, "did you mean 'assistant'?"),
+        ({"first": {"message": "usr"}, "then": WRITE}, "did you mean 'user'?"),
+        ({"first": YES, "then": {"tool": "a", "where": {"path": "inptu.x", "exists": True}}},
+         "'inptu' is no field of a call; did you mean 'input'?"),
         ({**EACH, "same": "output.id"}, "a path of the arguments"),
         ({**EACH, "same": "input..id"}, "does not parse at column 6"),
         ({"first": YES, "then": WRITE, "every": True}, "Extra inputs"),

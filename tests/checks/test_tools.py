@@ -206,6 +206,23 @@ def test_a_failure_cites_its_marker_and_the_tools_that_were_not_called() -> None
     assert absence.scan.channel == "obs:retry.name"
 
 
+@pytest.mark.parametrize(
+    ("recovery", "expected"),
+    [
+        ({"tool": "retri"}, "uncertain: unknown-tool"),
+        ({"message": "human"}, "uncertain: missing-field"),
+        ({"message": "user"}, "fail"),
+    ],
+)
+def test_a_recovery_that_nobody_knows_is_no_lack_of_recovery(
+    recovery: dict[str, Any], expected: str
+) -> None:
+    params = {"fail_field": "output.ok", "fail_equals": False, "recovery": recovery}
+    assert verdict(ask("recovery-after-failure", params, trace(call("send", output=BROKE)))) == (
+        expected
+    )
+
+
 def test_ten_thousand_failures_with_one_late_recovery() -> None:
     calls = [call("send", output=BROKE) for _ in range(10_000)]
     decision = ask("recovery-after-failure", RECOVERY, trace(*calls, retry()))
@@ -230,7 +247,21 @@ def test_ten_thousand_failures_of_one_turn_with_a_recovery_of_the_next() -> None
         ("tool-output-failure", {"tool": "a", "fail_field": "output.x"}, "(got neither)"),
         ("recovery-after-failure", {**RECOVERY, "recovery_tools": []}, "recovery or both"),
         ("recovery-after-failure", {**RECOVERY, "fail_matches": "x"}, "(got both)"),
-        ("recovery-after-failure", {"recovery_tools": ["a"], "fail_equals": 1}, "required"),
+        (
+            "recovery-after-failure",
+            {"recovery_tools": ["a"], "fail_equals": 1},
+            "needs fail_field, and",
+        ),
+        (
+            "recovery-after-failure",
+            {},
+            "needs fail_field, and fail_equals or fail_matches; needs recovery_tools, recovery",
+        ),
+        (
+            "tool-output-failure",
+            {**FLAG, "on_missing": "ok"},
+            "'uncertain', 'fail', 'na' or 'pass'",
+        ),
     ],
 )
 def test_parameters_that_do_not_fit_together_are_refused(

@@ -108,6 +108,23 @@ def test_tools_outside_the_inventory_are_warned_of_wherever_they_stand(registry:
     ]
 
 
+def test_a_role_that_only_a_speaker_may_have_is_warned_of(registry: Registry) -> None:
+    order = {
+        "primitive": "required-order",
+        "first": {"message": "human"},
+        "then": {"message": "Assistant"},
+        "latest_of": {"message": "*"},
+    }
+    (finding,) = found(registry, {**PLAIN, "code_eval": order})
+    assert (finding.level, finding.row) == ("warning", "A")
+    assert "role 'human' is none of user, assistant" in finding.text
+
+
+def test_a_suite_without_a_row_is_warned_of(registry: Registry) -> None:
+    (finding,) = found(registry)
+    assert (finding.level, finding.key) == ("warning", "criteria")
+
+
 def test_findings_come_in_file_order(registry: Registry) -> None:
     rows = [{**PLAIN, "criterion_id": name, "statement": name} for name in "CAB"]
     findings = [f for f in found(registry, *rows) if f.text.startswith("should")]

@@ -84,6 +84,23 @@ def row(body: str) -> str:
             "    class: judge\n    judge_inputs:\n      - output.x\n      - obs:x\n",
             "s.yaml:10: A: judge_inputs[1]: path 'obs:x' must name a field of the observation",
         ),
+        (
+            "    class: judge\n    judge_inputs: [transcript.text]\n",
+            "path 'transcript.text' must name an item of transcript: transcript[*]",
+        ),
+        (
+            "    class: judge\n    judge_inputs: ['transcript[*].txt']\n",
+            "'txt' is no field of a message; did you mean 'text'?",
+        ),
+        (
+            "    code_eval: {primitive: presence, field: 'observations[-1].outptu.x'}\n",
+            "'outptu' is no field of a call; did you mean 'output'?",
+        ),
+        (
+            "    code_eval: {primitive: presence, field: obs:x.inptu.id}\n",
+            "s.yaml:7: A: code_eval.field: path 'obs:x.inptu.id': 'inptu' is no field of a call; "
+            "did you mean 'input'?",
+        ),
         ("    status: gone\n", "status: must be 'active' or 'retired' (got 'gone')"),
         (
             "    severty: LOW\n",
