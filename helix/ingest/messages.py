@@ -20,8 +20,8 @@ from helix.model.jsontext import decode_container
 
 ROLES: Final = {
     "human": "user", "ai": "assistant", "model": "assistant", "bot": "assistant",
-    "function": "tool", "HumanMessage": "user", "AIMessage": "assistant",
-    "AIMessageChunk": "assistant", "SystemMessage": "system", "ToolMessage": "tool",
+    "function": "tool", "tool": "tool", "system": "system", "HumanMessage": "user",
+    "AIMessage": "assistant", "AIMessageChunk": "assistant", "SystemMessage": "system", "ToolMessage": "tool",
     "FunctionMessage": "tool",
 }  # fmt: skip
 _CALLS: Final = (
@@ -118,7 +118,9 @@ def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
         name = value["id"][-1] if isinstance(value.get("id"), list) and value["id"] else None
         return {"type": name, **value["kwargs"]} if name in ROLES else value["kwargs"]
     inner = value.get("message")
-    return inner if isinstance(inner, dict) and not isinstance(value.get("role"), str) else value
+    if isinstance(inner, dict) and not isinstance(value.get("role"), str):
+        return _unwrapped(inner)
+    return value
 
 
 def _brings_results(content: Any) -> bool:
@@ -150,7 +152,7 @@ def _with_parts(said: Said, parts: Sequence[Any], value: Mapping[str, Any]) -> S
             plain = plain and kind in ("tool_call_response", "tool-result")
         else:
             plain = _text(part, kind, texts) and plain
-    calls += [tool_call(call) for call in value.get("tool_calls") or () if isinstance(call, dict)]
+    calls += [tool_call(call) for call in _listed_calls(value)]
     legacy = value.get("function_call")
     if isinstance(legacy, dict):
         calls.append(ToolCall(None, str(legacy.get("name") or ""), legacy.get("arguments")))
@@ -158,6 +160,16 @@ def _with_parts(said: Said, parts: Sequence[Any], value: Mapping[str, Any]) -> S
     said.calls, said.results = calls, results
     said.source = _extra(value) if plain else value
     return said
+
+
+def _listed_calls(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the calls beside a message's content; LangChain keeps unparsed ones apart."""
+    beside = value.get("additional_kwargs")
+    beside = beside.get("tool_calls") if isinstance(beside, dict) else None
+    parsed, invalid = value.get("tool_calls"), value.get("invalid_tool_calls")
+    held = parsed or (None if invalid else beside)
+    listed = [calls for calls in (held, invalid) if isinstance(calls, list)]
+    return [call for calls in listed for call in calls if isinstance(call, dict)]
 
 
 def _text(part: Any, kind: Any, texts: list[str]) -> bool:

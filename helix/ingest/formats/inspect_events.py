@@ -44,7 +44,7 @@ def parts_of(sample: Json) -> Parts:
         elif event.get("event") == "model":
             parts.models.append(event)
     parts.messages = _messages(sample, parts.models, pool, attachments)
-    kept = {"events": run, "message_pool": pool, "call_pool": _calls(sample)}
+    kept: Json = {"events": run, "message_pool": pool, "call_pool": _calls(sample)}
     cited = _cited([kept, sample.get("messages"), sample.get("output"), sample.get("input"),
                     sample.get("store"), sample.get("metadata")])  # fmt: skip
     graded = _cited(scored) - cited

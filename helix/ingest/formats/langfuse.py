@@ -22,11 +22,10 @@ from helix.ingest.history import Said, keys_of, without
 from helix.ingest.identity import normalised_id
 from helix.ingest.leakage import split
 from helix.ingest.leftover import fresh, texts
-from helix.ingest.literals import python_object
+from helix.ingest.recorded import number, opened, put, put_arguments
 from helix.ingest.spans import GENERATION, SPAN, Span, build
 from helix.ingest.times import nanoseconds
 from helix.model.canonical import source_digest
-from helix.model.jsontext import decode, decode_container
 from helix.model.trace import TOOL, Source, Trace
 from helix.registry import Format, Match, Record
 
@@ -117,7 +116,7 @@ def _traces(record: Record, value: Json, found: list[Json]) -> Iterator[Trace]:
 def _trace(
     source: Source, trace_id: str | None, about: Json, around: Json, observations: list[Json]
 ) -> Trace:
-    given = {**about, "metadata": _opened(about.get("metadata"))} if about else {}
+    given = {**about, "metadata": opened(about.get("metadata"))} if about else {}
     rest, labels = split(given)
     outside, scores = split(around)
     metadata = rest.pop("metadata", None)
@@ -133,8 +132,8 @@ def _trace(
         flags=["truncated"] if omitted else [],
         raw={**({"trace": rest} if rest else {}), **outside},
     )
-    latency = about.get("latency")
-    if isinstance(latency, int | float) and not isinstance(latency, bool):
+    latency = number(about.get("latency"))
+    if latency is not None:
         trace.usage["latencyMs"] = latency * 1000
     if not trace.transcript:
         trace.input = trace.input or _asked(rest.get("input"), "prompt")
@@ -144,7 +143,7 @@ def _trace(
 
 def _asked(value: Any, key: str) -> Json:
     """Return what the trace itself says that it was asked or ended with."""
-    value = _opened(value)
+    value = opened(value)
     if value is None:
         return {}
     return value if isinstance(value, dict) else {key: value}
@@ -163,21 +162,21 @@ def _span(observation: Json) -> Span:
     )
     level = observation.get("level")
     made.level = level if isinstance(level, str) else None
-    given, returned = _opened(observation.get("input")), _opened(observation.get("output"))
+    given, returned = opened(observation.get("input")), opened(observation.get("output"))
     if kind == TOOL:
-        _tool(made, observation, given, returned)
+        _tool(made, observation, returned)
     else:
         made.heard = heard_in(given)
         said = made.said = said_in(returned, spoken=kind == GENERATION)
         if kind != GENERATION:
-            made.heard, made.said = _passed_on(made.heard, said)
+            made.heard, made.said = passed_on(made.heard, said)
         if kind in MODEL_TYPES:
             made.usage = _usage(observation)
             made.said = calls_beside(observation, made.said)
         if not heard_in(given):
-            _put(made, "input", observation.get("input"), given)
+            put(made, "input", observation.get("input"))
         if not said:
-            _put(made, "output", observation.get("output"), returned)
+            put(made, "output", observation.get("output"))
     if level == "ERROR":
         told = observation.get("statusMessage")
         made.error = told if isinstance(told, str) and told else "error"
@@ -186,7 +185,7 @@ def _span(observation: Json) -> Span:
     return made
 
 
-def _passed_on(heard: Sequence[Said], said: list[Said]) -> tuple[list[Said], list[Said]]:
+def passed_on(heard: Sequence[Said], said: list[Said]) -> tuple[list[Said], list[Said]]:
     """Return what a span was given and what it adds, where it only passes messages on.
 
     Its output may repeat its input, or the whole conversation with its opening.
@@ -196,33 +195,23 @@ def _passed_on(heard: Sequence[Said], said: list[Said]) -> tuple[list[Said], lis
     return [*heard, *opening], added[len(opening) :]
 
 
-def _tool(made: Span, observation: Json, given: Any, returned: Any) -> None:
+def _tool(made: Span, observation: Json, returned: Any) -> None:
     """Take in an executed call; its name and id stand in the attributes where there are some."""
     attributes = _attributes(observation)
     named = next((attributes[n] for n in _TOOL_NAMES if isinstance(attributes.get(n), str)), None)
     made.name = named or made.name
     made.call_key = _call_key(attributes) or _key_in(returned)
-    if isinstance(given, dict) and given.keys() == {"input"} and given["input"] not in (None, ""):
-        inner = given["input"]
-        read = python_object(inner) if isinstance(inner, str) else inner
-        given = given if read is None else read
-        made.input = given
-    elif isinstance(given, str):
-        read = python_object(given)
-        made.input, made.free_text = (given, True) if read is None else (read, False)
-    else:
-        _put(made, "input", observation.get("input"), given)
+    put_arguments(made, observation.get("input"))
     if returned in (None, "", {}):
         # Some frameworks record a tool's result only as an attribute of its span.
         named = next((n for n in _TOOL_RESULTS if attributes.get(n) not in (None, "")), None)
-        returned = _opened(attributes[named]) if named else returned
-        _put(made, "output", attributes[named] if named else observation.get("output"), returned)
+        put(made, "output", attributes[named] if named else observation.get("output"))
     else:
-        _put(made, "output", observation.get("output"), returned)
+        put(made, "output", observation.get("output"))
 
 
 def _attributes(observation: Json) -> Json:
-    metadata = _opened(observation.get("metadata"))
+    metadata = opened(observation.get("metadata"))
     attributes = metadata.get("attributes") if isinstance(metadata, dict) else None
     return attributes if isinstance(attributes, dict) else {}
 
@@ -244,30 +233,6 @@ def _key_in(returned: Any) -> str | None:
     return normalised_id(held.get("tool_call_id")) if isinstance(held, dict) else None
 
 
-def _opened(value: Any) -> Any:
-    """Return the value that a text holds as JSON: an object, a list or a quoted text."""
-    if not isinstance(value, str):
-        return value
-    if value[:1] == '"':
-        try:
-            inner, _ = decode(value)
-        except ValueError:
-            return value
-        return inner if isinstance(inner, str) else value
-    found = decode_container(value)
-    return value if found is None else found
-
-
-def _put(made: Span, side: str, source: Any, value: Any) -> None:
-    """Keep a text that spells an object or a list as that text; other values as they are."""
-    if isinstance(source, str) and not isinstance(value, str):
-        setattr(made, f"{side}_text", source)
-    elif isinstance(value, str):
-        setattr(made, f"{side}_text", value)
-    elif value is not None:
-        setattr(made, side, value)
-
-
 def _usage(observation: Mapping[str, Any]) -> Json:
     details = observation.get("usageDetails")
     cost = observation.get("costDetails")
@@ -277,21 +242,17 @@ def _usage(observation: Mapping[str, Any]) -> Json:
         "completionTokens": details.get("output", observation.get("outputUsage") or None),
         "costUsd": cost.get("total") if isinstance(cost, dict) else observation.get("totalCost"),
     }
-    return {
-        key: value
-        for key, value in found.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
+    return {key: value for key, value in found.items() if number(value) is not None}
 
 
 def _rest(observation: Json, made: Span, given: Any, returned: Any) -> Json:
     """Return what the observation holds beside the model: no text of its messages once more."""
-    told = {text for said in (*made.heard, *made.said) for text in _texts_of(said)}
+    told = {text for said in (*made.heard, *made.said) for text in texts_of(said)}
     rest = {
         k: v for k, v in observation.items() if k not in _PLACED and v not in (None, "", [], {})
     }
     if "metadata" in rest:
-        rest["metadata"] = _opened(rest["metadata"])
+        rest["metadata"] = opened(rest["metadata"])
     if made.name != observation.get("name") and observation.get("name"):
         rest["name"] = observation["name"]
     for side, value, moved in (
@@ -304,7 +265,7 @@ def _rest(observation: Json, made: Span, given: Any, returned: Any) -> Json:
     return rest
 
 
-def _texts_of(said: Any) -> Iterator[str]:
+def texts_of(said: Any) -> Iterator[str]:
     yield from texts([said.text, said.source])
     for call in said.calls:
         yield from texts([call.key, call.name, call.arguments])
