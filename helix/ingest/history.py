@@ -35,7 +35,7 @@ class ToolCall:
 class Said:
     """A message as a span holds it: text (None for none), calls made in it, results it brings.
 
-    `source` is what it holds beside these.
+    `source` is what it holds beside these; `keys` are its parts as they are compared, once known.
     """
 
     role: str
@@ -43,6 +43,7 @@ class Said:
     calls: Sequence[ToolCall] = ()
     results: Sequence[Result] = ()
     source: Any = None
+    keys: list[Key] | None = None
 
 
 @dataclass(slots=True)
@@ -172,7 +173,7 @@ class History:
 
 def keys_of(messages: Sequence[Said]) -> set[Key]:
     """Return the keys of all parts of some messages."""
-    return {*_parts(messages)[0], *((0, m.role, m.text) for m in messages)}
+    return {key for message in messages for key in _keys(message)}
 
 
 def without(messages: Sequence[Said], known: set[Key]) -> list[Said]:
@@ -200,13 +201,19 @@ def _parts(messages: Sequence[Said]) -> tuple[list[Key], list[int]]:
     owners: list[int] = []
     for at, message in enumerate(messages):
         if message.role not in SYSTEM_ROLES:
-            own = _keys(message)
+            own = message.keys or _keys(message)
             keys += own
-            owners += [at] * len(own)
+            owners += [at] * len(own) if len(own) != 1 else (at,)
     return keys, owners
 
 
 def _keys(message: Said) -> list[Key]:
+    if message.keys is None:
+        message.keys = _made(message)
+    return message.keys
+
+
+def _made(message: Said) -> list[Key]:
     keys: list[Key] = [(0, message.role, message.text)] if message.text else []
     keys += [_call_key(call) for call in message.calls]
     keys += [_result_key(result) for result in message.results]

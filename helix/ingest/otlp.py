@@ -14,6 +14,7 @@ from typing import Any, Final
 from helix.errors import FormatError
 from helix.ingest.detection import describe
 from helix.ingest.identity import normalised_id
+from helix.ingest.memo import Memo
 from helix.ingest.times import SECOND, nanoseconds
 from helix.model.jsontext import NonFinite
 
@@ -59,6 +60,7 @@ class Wire:
     resource: Mapping[str, Any] | None = None
     scope: Mapping[str, Any] | None = None
     used: set[str] = field(default_factory=set)
+    memo: Memo = field(default_factory=Memo)
 
     def take(self, *names: str) -> Any:
         """Return the first attribute of these names that is there, and count it as read."""
@@ -80,10 +82,11 @@ class Wire:
     def nested(self, prefix: str) -> list[dict[str, Any]]:
         """Return what flattened attributes `prefix N . name` spell, in the order of N."""
         found: dict[str, Any] = {}
+        size = len(prefix)
         for name, value in self.attributes.items():
-            if name.startswith(prefix):
+            if name[:size] == prefix:
                 place = found
-                *steps, last = name[len(prefix) :].split(".")
+                *steps, last = name[size:].split(".")
                 for step in steps:
                     inner = place.get(step)
                     if not isinstance(inner, dict):
@@ -110,10 +113,11 @@ class Wire:
         """Return the first number among each group of attributes, under the group's name."""
         found: dict[str, Any] = {}
         for key, names in wanted.items():
-            values = (self.attributes.get(name) for name in names)
-            number = next((v for v in values if type(v) in (int, float)), None)
-            if number is not None:
-                found[key] = number
+            for name in names:
+                value = self.attributes.get(name)
+                if type(value) is int or type(value) is float:
+                    found[key] = value
+                    break
         return found
 
     def rest(self) -> dict[str, Any]:
@@ -245,7 +249,10 @@ def _time(span: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
     for name in names:
         value = span.get(name)
         if value is not None:
-            return _nano(value, counts_nano=name.lower().endswith("nano"))
+            counts_nano = name.endswith(("Nano", "_nano"))
+            if counts_nano and type(value) is str and value.isascii() and len(value) < 25:
+                return int(value) or None if value.isdigit() else nanoseconds(value, 1)
+            return _nano(value, counts_nano=counts_nano)
     return None
 
 
@@ -315,10 +322,11 @@ def attributes_of(held: Any) -> dict[str, Any]:
         return held
     found: dict[str, Any] = {}
     for pair in held if isinstance(held, list) else ():
-        value = pair.get("value") if isinstance(pair, dict) else None
-        if isinstance(value, dict):
-            text = value.get("stringValue")
-            found[str(pair.get("key"))] = text if isinstance(text, str) else plain(value)
+        value = pair.get("value") if type(pair) is dict else None
+        if type(value) is dict:
+            key, text = pair.get("key"), value.get("stringValue")
+            key = key if type(key) is str else str(key)
+            found[key] = text if type(text) is str else plain(value)
     return found
 
 
@@ -347,4 +355,8 @@ def _integer(held: Any) -> Any:
 
 
 def _first(holder: Mapping[str, Any], *names: str) -> Any:
-    return next((holder[name] for name in names if holder.get(name) is not None), None)
+    for name in names:
+        value = holder.get(name)
+        if value is not None:
+            return value
+    return None

@@ -11,67 +11,18 @@ Order: an explicit sequence where every span has one, else the start, a parent b
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any
 
 from helix.ingest.conversation import ORPHAN, asked, input_of, is_control, output_of
-from helix.ingest.history import History, News, Said, ToolCall, keys_of, spelled, without
+from helix.ingest.executed import AGENT, GENERATION, MESSAGE, SPAN, Claims, Done, Span, spelling
+from helix.ingest.history import History, News, Said, ToolCall, keys_of, without
 from helix.ingest.identity import Ids, derived_id, normalised_id
 from helix.ingest.pairing import NOT_RECORDED, Call, Pairing, Result
 from helix.ingest.tree import arranged
 from helix.model.trace import TOOL, Message, Observation, Source, Trace
 
-GENERATION: Final = "GENERATION"
-AGENT: Final = "AGENT"
-SPAN: Final = "SPAN"
-MESSAGE: Final = "MESSAGE"
-
-
-@dataclass(slots=True)
-class Span:
-    """One span, whatever the source calls it. Times are nanoseconds.
-
-    `type` is the observation's; a MESSAGE is none, only the message that it `said`, under its id.
-    Of a TOOL span `name` is the tool's, `call_key` the call's id.
-    `input` and `output` are values, or text as `input_text` and `output_text`. `heard` are the
-    messages that a model was given, its whole history included, `said` those that it answered.
-    `order` is the source's own sequence. `usage` has promptTokens, completionTokens, costUsd.
-    `rest` is what has no other place, or a function that returns it: `raw.spans[id]`.
-    """
-
-    id: str | None
-    name: str
-    type: str = SPAN
-    parent: str | None = None
-    start: int | None = None
-    end: int | None = None
-    order: Any = None
-    input: Any = NOT_RECORDED
-    input_text: str | None = None
-    output: Any = NOT_RECORDED
-    output_text: str | None = None
-    free_text: bool = False
-    error: str | None = None
-    status: str | None = None
-    level: str | None = None
-    heard: Sequence[Said] = ()
-    said: Sequence[Said] = ()
-    call_key: str | None = None
-    usage: dict[str, Any] = field(default_factory=dict)
-    flags: list[str] = field(default_factory=list)
-    rest: Any = None
-
-    @property
-    def has_input(self) -> bool:
-        """Whether an input was recorded."""
-        return self.input is not NOT_RECORDED or self.input_text is not None
-
-    @property
-    def has_output(self) -> bool:
-        """Whether an output was recorded."""
-        return self.output is not NOT_RECORDED or self.output_text is not None
+__all__ = ["AGENT", "GENERATION", "MESSAGE", "SPAN", "Span", "build"]
 
 
 def build(source: Source, trace_id: str | None, spans: Sequence[Span], **parts: Any) -> Trace:
@@ -81,20 +32,6 @@ def build(source: Source, trace_id: str | None, spans: Sequence[Span], **parts: 
     `output` add to what the messages, or without any the root span, say.
     """
     return _Builder(source, trace_id, spans).build(parts)
-
-
-@dataclass(slots=True)
-class _Done:
-    """An observation in the making: a span, a call, or both."""
-
-    id: str
-    seq: int = -1
-    span: Span | None = None
-    call: Call | None = None
-    key: str | None = None
-    total: int = 0
-    repeated: int = 0
-    sources: list[Any] = field(default_factory=list)
 
 
 class _Builder:
@@ -108,14 +45,15 @@ class _Builder:
         self._pairing = Pairing()
         self._known: set[str] = set()
         self._results: set[str] = set()
-        self._emitted: list[_Done] = []
+        self._unspelled: list[tuple[str | None, Any]] = []
+        self._emitted: list[Done] = []
         self._orphans: list[Observation] = []
         self._messages: list[Message] = []
-        self._links: list[list[_Done]] = []
+        self._links: list[list[Done]] = []
         self._seq = 0
         self._tree = arranged(spans)
         self._done = [self._span(span) for span in spans]
-        self._claims = _Claims(self._done[at] for at in self._tree.order)
+        self._claims = Claims(self._done[at] for at in self._tree.order)
         self._heard: dict[int, News] = {}
         self._inner = {
             key
@@ -155,11 +93,11 @@ class _Builder:
         self._seq += 1
         return self._seq - 1
 
-    def _span(self, span: Span) -> _Done:
+    def _span(self, span: Span) -> Done:
         taken, repeated = self._ids.take(normalised_id(span.id) or "span")
         if repeated and span.id:
             span.flags.append("duplicate-id")
-        done = _Done(taken, span=span)
+        done = Done(taken, span=span)
         if span.type == TOOL:
             done.key = span.call_key
             done.call = Call(span.call_key, span.name, -1, span.parent, flags=span.flags)
@@ -191,7 +129,7 @@ class _Builder:
             if done.call.key is not None:
                 self._known.add(done.call.key)
             if span.has_output:
-                self._results.add(_spelling(span.output_text, span.output))
+                self._unspelled.append((span.output_text, span.output))
             elif span.error is None:
                 self._pairing.call(done.call)
 
@@ -220,7 +158,7 @@ class _Builder:
         self._messages.append(Message(taken, self._next(), said.role, text, control=control))
         self._links.append([self._called(call, at) for call in said.calls])
 
-    def _called(self, asked_for: ToolCall, at: int) -> _Done:
+    def _called(self, asked_for: ToolCall, at: int) -> Done:
         """Return the observation of a call: that of the span which executed it, or a new one."""
         if asked_for.key is not None:
             self._known.add(asked_for.key)
@@ -241,16 +179,15 @@ class _Builder:
         if repeated:
             call.flag("duplicate-id")
         self._pairing.call(call)
-        made = _Done(taken, call.seq, call=call)
+        made = Done(taken, call.seq, call=call)
         self._emitted.append(made)
         return made
 
     def _result(self, result: Result) -> None:
         """Give a result to its call; one that a span recorded already is a repetition."""
-        if not self._pairing.is_open(result.key):
-            known = _spelling(result.text, result.value) in self._results
-            if (known and result.key is None) or result.key in self._known:
-                return
+        recorded = result.key in self._known or (result.key is None and self._is_recorded(result))
+        if recorded and not self._pairing.is_open(result.key):
+            return
         flags = self._pairing.result(result)
         if flags:
             told = {"callId": result.key, "name": result.tool}
@@ -262,6 +199,11 @@ class _Builder:
                     taken, seq, ORPHAN, "EVENT", input=given, flags=flags, **output_of(result)
                 )
             )
+
+    def _is_recorded(self, result: Result) -> bool:
+        self._results |= {spelling(text, value) for text, value in self._unspelled}
+        self._unspelled.clear()
+        return spelling(result.text, result.value) in self._results
 
     def _asked(self) -> dict[str, Any]:
         told = asked(self._messages)
@@ -314,42 +256,7 @@ class _Builder:
         return raw or None
 
 
-class _Claims:
-    """The TOOL spans that no call in a message was found for yet."""
-
-    def __init__(self, dones: Iterable[_Done]) -> None:
-        self._by_key: dict[str, deque[_Done]] = defaultdict(deque)
-        self._by_arguments: dict[tuple[str, str], deque[_Done]] = defaultdict(deque)
-        self._claimed: set[str] = set()
-        for done in dones:
-            call = done.call
-            if call is not None and call.key is not None:
-                self._by_key[call.key].append(done)
-            if call is not None:
-                self._by_arguments[call.name, spelled(call.arguments)].append(done)
-
-    def claim(self, call: ToolCall) -> _Done | None:
-        """Return the first span of a call, once: by id, or by arguments where one has no id."""
-        held = [self._by_arguments.get((call.name, spelled(call.arguments)))]
-        if call.key is not None:
-            held.insert(0, self._by_key.get(call.key))
-        for waiting in held:
-            while waiting and waiting[0].id in self._claimed:
-                waiting.popleft()
-            for done in waiting or ():
-                key = done.call.key if done.call is not None else None
-                if done.id not in self._claimed and (None in (key, call.key) or key == call.key):
-                    self._claimed.add(done.id)
-                    return done
-        return None
-
-
-def _spelling(text: str | None, value: Any) -> str:
-    """Return one spelling of a result, whether it was recorded as a text or as a value."""
-    return spelled(value if text is None and value is not NOT_RECORDED else text)
-
-
-def _observation(done: _Done) -> Observation:
+def _observation(done: Done) -> Observation:
     span, call = done.span, done.call
     if span is None:
         assert call is not None
@@ -385,7 +292,7 @@ def _observation(done: _Done) -> Observation:
     )
 
 
-def _generic_input(done: _Done, span: Span) -> dict[str, Any]:
+def _generic_input(done: Done, span: Span) -> dict[str, Any]:
     if span.input is not NOT_RECORDED:
         return {"input": span.input, "input_text": span.input_text}
     if span.input_text is not None:

@@ -106,7 +106,7 @@ def _heard(w: Wire) -> list[Said]:
     for name, held in _events(w):
         if name in _EVENT_ROLES:
             heard.append(_flat({"role": _EVENT_ROLES[name], **held}, "user"))
-        heard += _messages_in(held, "gen_ai.input.messages", "user")
+        heard += _messages_in(w, held, "gen_ai.input.messages", "user")
         if name == "gen_ai.content.prompt":
             heard += messages_of(held.get("gen_ai.prompt"), "user") or []
     return heard
@@ -121,7 +121,7 @@ def _said(w: Wire) -> list[Said]:
     for name, held in _events(w):
         if name == _CHOICE:
             said.append(_choice(held))
-        said += _messages_in(held, "gen_ai.output.messages", "assistant")
+        said += _messages_in(w, held, "gen_ai.output.messages", "assistant")
         if name == "gen_ai.content.completion":
             said += messages_of(held.get("gen_ai.completion"), "assistant") or []
     for item in _listed(w, "all_messages_events"):
@@ -137,14 +137,16 @@ def _instructions(value: Any) -> list[Said]:
 
 
 def _messages(w: Wire, name: str, role: str) -> list[Said]:
-    found = messages_of(w.attributes.get(name), role)
+    if name not in w.attributes:
+        return []
+    found = w.memo.messages(w.attributes[name], role)
     if found is not None:
         w.used.add(name)
     return found or []
 
 
-def _messages_in(held: Mapping[str, Any], name: str, role: str) -> list[Said]:
-    return messages_of(held[name], role) or [] if name in held else []
+def _messages_in(w: Wire, held: Mapping[str, Any], name: str, role: str) -> list[Said]:
+    return w.memo.messages(held[name], role) or [] if name in held else []
 
 
 def _events(w: Wire) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -23,6 +23,7 @@ from helix.ingest.formats import genai_spans, openinference_spans, vercel_spans
 from helix.ingest.history import spelled
 from helix.ingest.identity import normalised_id
 from helix.ingest.leakage import is_label, split
+from helix.ingest.memo import Memo
 from helix.ingest.otel import from_export, is_export
 from helix.ingest.otlp import Wire, attributes_of, spans_in, wire
 from helix.ingest.spans import Span, build
@@ -168,7 +169,9 @@ def _trace(source: Source, trace_id: str, wires: Sequence[Wire]) -> Trace:
     labels: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
     spans = []
+    memo = Memo()
     for w in wires:
+        w.memo = memo
         own = _labels(w)
         if own:
             labels[w.id or "span"] = own
@@ -223,10 +226,9 @@ def _encoded(value: Any) -> bytes:
 def _labels(w: Wire) -> dict[str, Any]:
     """Take what says how good the run was: labels by name, results of evaluations."""
     own: dict[str, Any] = {}
-    for name in w.attributes:
-        if name not in w.used and is_label_attribute(name):
-            own[name] = w.attributes[name]
-            w.used.add(name)
+    for name in filter(is_label_attribute, w.attributes):
+        own[name] = w.attributes[name]
+        w.used.add(name)
     judged = [e.attributes for e in w.events if e.name.startswith(EVALUATION)]
     if judged:
         own["evaluations"] = judged
@@ -249,10 +251,9 @@ def _metadata(w: Wire) -> dict[str, Any]:
     found = dict(decoded) if isinstance(decoded, dict) else {}
     if found:
         w.used.add("metadata")
-    for name, value in w.attributes.items():
-        if name.startswith(_METADATA):
-            found[name.removeprefix(_METADATA)] = value
-            w.used.add(name)
+    for name in [name for name in w.attributes if name[:22] == _METADATA]:
+        found[name[22:]] = w.attributes[name]
+        w.used.add(name)
     return found
 
 

@@ -65,7 +65,7 @@ def _embedding(w: Wire, made: Span) -> None:
 
 def _heard(w: Wire) -> list[Said]:
     held = w.attributes.get("ai.prompt.messages")
-    found = messages_of(held, "user") if held is not None else None
+    found = w.memo.messages(held, "user") if held is not None else None
     if found is not None:
         w.used.add("ai.prompt.messages")
         return found
