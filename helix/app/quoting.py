@@ -48,6 +48,13 @@ def is_quoted(text: str) -> bool:
     return _QUOTED.fullmatch(text) is not None
 
 
+def texts(text: str) -> list[str]:
+    """Return the texts of a list that is typed as `a,b` or `[a,b]`."""
+    inner = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    items = [item.strip() for item in pieces(inner)]
+    return [item[1:-1] if is_quoted(item) else item for item in items if item]
+
+
 def pieces(text: str) -> list[str]:
     """Split a text at the commas that stand outside quotes and brackets."""
     found, start, depth, at = [], 0, 0, 0

@@ -11,6 +11,7 @@ Such a file is code and is run when it loads; it comes from the project's config
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib
 import importlib.util
@@ -23,7 +24,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, RootModel
 
 from helix.checks.parameters import Params
 from helix.errors import ConfigError, did_you_mean
@@ -91,14 +92,30 @@ def _as_check(name: str, version: str, function: Callable[..., Any]) -> Check:
         model = typing.get_type_hints(function).get("params", NoParams)
         if not (isinstance(model, type) and issubclass(model, BaseModel)):
             raise TypeError(f"check '{name}': params must be annotated with a pydantic model")
-        params = model
+        params = _closed(model)
 
+    @functools.wraps(function)
     def decide(trace: Trace, params: Any, context: CheckContext) -> Decision:
         given = {"trace": trace, "params": params, "context": context}
         decision: Decision = function(**{parameter: given[parameter] for parameter in wanted})
         return decision
 
     return Check(name, version, params, decide)
+
+
+def _closed(model: type[BaseModel]) -> type[BaseModel]:
+    """Return the model with unknown keys refused, unless its author decided about them."""
+    if "extra" in model.model_config or issubclass(model, RootModel):
+        return model
+    return type(
+        model.__name__,
+        (model,),
+        {
+            "__module__": model.__module__,
+            "__doc__": model.__doc__,
+            "model_config": ConfigDict(extra="forbid"),
+        },
+    )
 
 
 def _is_path(entry: str) -> bool:

@@ -139,6 +139,36 @@ def test_a_bad_row_is_named_and_exits_1(capsys: pytest.CaptureFixture[str], tmp_
     assert finding["row"] == "C-1" and finding["line"] > 0
 
 
+OWN = """\
+from helix import Decision, check
+
+@check("never")
+def never(trace):
+    return Decision("na", "never")
+"""
+
+
+def test_lint_knows_the_checks_and_tools_of_a_project(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    suite, own = tmp_path / "suite.yaml", tmp_path / "own.py"
+    suite.write_text(
+        GOOD.replace("primitive: presence, field: output.response", "primitive: never"), "utf-8"
+    )
+    own.write_text(OWN, "utf-8")
+    assert ran(capsys, "criteria", "lint", str(suite))[0] == 1
+    for _ in range(2):
+        code, out, err = ran(capsys, "criteria", "lint", str(suite), f"checks.modules=[{own}]")
+        assert (code, out, err) == (0, "0 errors, 0 warnings\n", "")
+    suite.write_text(GOOD.replace("output.response", "obs:sent.input"), "utf-8")
+    _, out, _ = ran(capsys, "criteria", "lint", str(suite), "subject.tools=[send,'a b']")
+    assert "tool 'sent' is in no inventory; did you mean 'send'?" in out
+    code, _, err = ran(capsys, "criteria", "lint", str(suite), "check.modules=x")
+    assert (
+        code == 2 and "lint takes checks.modules and subject.tools (got 'check.modules=x')" in err
+    )
+
+
 @pytest.mark.parametrize("text", [None, "criteria: ["])
 def test_a_suite_that_cannot_be_read_exits_2(
     text: str | None, capsys: pytest.CaptureFixture[str], tmp_path: Path

@@ -8,7 +8,7 @@ import pytest
 
 import helix.registry
 from helix.checks import CheckContext, decide, load_modules
-from helix.errors import ConfigError
+from helix.errors import ConfigError, SuiteError
 from helix.registry import Registry
 from helix.suite import compile
 from helix.suite.load import from_source
@@ -67,6 +67,19 @@ def test_a_file_of_ten_lines_is_a_check_with_checked_parameters(
     assert (decision.state, decision.refs[0].obs) == ("pass", "m0")
     assert_grounded(about, decision)
     assert decide(row, trace(said("user", "help")), CheckContext()).state == "na"
+
+
+def test_a_parameter_that_the_model_does_not_have_is_an_error(
+    tmp_path: Path, registry: Registry
+) -> None:
+    plain = POLITE.replace("class Words(Params)", "class Words(pydantic.BaseModel)")
+    plain = plain.replace("from pydantic", "import pydantic\nfrom pydantic")
+    load_modules([write(tmp_path, plain)], registry, tmp_path)
+    text = SUITE.replace("word: please", "word: please, wrod: x")
+    with pytest.raises(SuiteError, match="unknown key 'wrod'; did you mean 'word'"):
+        compile(from_source(parse(text, "own.yaml")), registry)
+    (row,) = compile(from_source(parse(SUITE, "own.yaml")), registry).rows
+    assert decide(row, trace(said("user", "please")), CheckContext()).state == "pass"
 
 
 def test_an_edit_changes_the_version_and_with_it_the_row(tmp_path: Path) -> None:

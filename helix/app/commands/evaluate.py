@@ -6,13 +6,13 @@ import shlex
 from pathlib import Path
 
 from helix.app.job import Outcome
-from helix.app.plugins import registry
 from helix.app.progress import Progress
 from helix.app.rendering import render, renderers
 from helix.dryrun import estimate
 from helix.errors import ConfigError, ExitCode, unknown, worst
 from helix.evaluate import run as evaluate
 from helix.model.config import Config
+from helix.registry import load
 
 DEMO = "demo:"
 DEMOS = ("outreach",)
@@ -24,13 +24,15 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
     `typed` is the command as it can be typed again.
     """
     config = with_demo_traces(config)
-    wanted = renderers(config.report, registry())
+    # Of this run alone: the checks of `checks.modules` are registered into it.
+    registry = load()
+    wanted = renderers(config.report, registry)
     if config.run.dry:
-        return Outcome(estimate(config, registry()).text().encode(), ExitCode.PASS)
+        return Outcome(estimate(config, registry).text().encode(), ExitCode.PASS)
     progress = Progress()
     try:
         done = evaluate(
-            config, run_dir=run_dir, registry=registry(), on_event=progress, command=typed
+            config, run_dir=run_dir, registry=registry, on_event=progress, command=typed
         )
     finally:
         progress.close()
