@@ -179,7 +179,7 @@ def matched(lead: str, patterns: Iterable[str], known: Iterable[str]) -> set[str
         hits = {name for name in known if name == pattern or fnmatchcase(name, pattern)}
         if not hits:
             hint = did_you_mean(pattern, known)
-            raise SelectionError(f"{lead} '{pattern}'{hint} ({len(known)} are known)")
+            raise SelectionError(f"{lead} '{pattern}'{hint} ({len(known)} known)")
         found |= hits
     return found
 

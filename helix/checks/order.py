@@ -227,7 +227,7 @@ class _Order:
         if first is not None:
             text = f"{text}, and whether it is a {wanted} is not known"
             return _Ruling("uncertain", text, last, first.cause)
-        return _Ruling("fail", f"{text}, which is no {wanted}", last)
+        return _Ruling("fail", f"{text}; it had to be a {wanted}", last)
 
 
 def _refs(trace: Trace, rulings: Sequence[tuple[Event, _Ruling]]) -> tuple[Ref, ...]:

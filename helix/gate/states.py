@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Literal
 
 from helix.errors import ConfigError
 from helix.model.config import GateConfig
@@ -69,13 +70,17 @@ class Known:
     baseline: frozenset[tuple[str, str]] | None = None
     notes: Mapping[str, str] = field(default_factory=dict)
 
-    def sets_aside(self, criterion: str, trace: str, state: CellState) -> bool:
-        """Whether a cell does not count at the gate."""
+    def aside(
+        self, criterion: str, trace: str, state: CellState
+    ) -> Literal["waived", "known"] | None:
+        """Return why a cell does not count at the gate: a waiver, the baseline; None: it counts."""
         if state not in ("fail", "uncertain"):
-            return False
+            return None
         if (criterion, None) in self.waived or (criterion, trace) in self.waived:
-            return True
-        return state == "fail" and self.baseline is not None and (criterion, trace) in self.baseline
+            return "waived"
+        if state == "fail" and (criterion, trace) in (self.baseline or ()):
+            return "known"
+        return None
 
 
 def exact_ratio(text: str) -> Fraction:

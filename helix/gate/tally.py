@@ -43,6 +43,9 @@ class RowTally:
     failing: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
     aside: dict[str, list[CellState]] = field(default_factory=dict)
+    waived: Counter[str] = field(default_factory=Counter)
+    known: int | None = None
+    new: list[str] = field(default_factory=list)
     doubts: set[str] = field(default_factory=set)
 
     def add(self, trace: str, task: str, state: CellState, known: Known) -> None:
@@ -51,8 +54,14 @@ class RowTally:
         names = {"fail": self.failing, "uncertain": self.undecided}.get(state)
         if names is not None and len(names) < NAMED:
             names.append(trace)
-        aside = known.sets_aside(self.row.criterion_id, trace, state)
+        aside = known.aside(self.row.criterion_id, trace, state)
         (self.aside if aside else self.kept).setdefault(task, []).append(state)
+        if aside == "waived":
+            self.waived[state] += 1
+        if known.baseline is not None:
+            self.known = (self.known or 0) + (aside == "known")
+            if state == "fail" and aside is None and len(self.new) < NAMED:
+                self.new.append(trace)
 
     def fold(self, policy: Policy, *, everything: bool) -> CriterionResult:
         """Fold over tasks and traces: every cell, or only those that count at the gate."""
@@ -74,7 +83,6 @@ class RowTally:
     def finish(self, policy: Policy) -> CriterionRow:
         """Return the criterion's row of the scorecard."""
         effect, reason = self._effect(self.fold(policy, everything=False), policy)
-        aside = Counter(state for states in self.aside.values() for state in states)
         c = self.counts
         return CriterionRow(
             criterion_id=self.row.criterion_id,
@@ -88,7 +96,10 @@ class RowTally:
             not_adjudicated=self.not_adjudicated,
             reason=reason,
             grounding=self.row.grounding,
-            waived=", ".join(f"{n} {s}" for s, n in sorted(aside.items())) or None,
+            waived=", ".join(f"{n} {s}" for s, n in sorted(self.waived.items())) or None,
+            known=self.known,
+            new=None if self.known is None else c["fail"] - self.known - self.waived["fail"],
+            new_traces=tuple(self.new),
             gate=effect,
             failing=tuple(self.failing),
             undecided=tuple(self.undecided),
@@ -101,7 +112,8 @@ class RowTally:
         if not self.row.gating:
             return None, None
         if result == "fail":
-            return "fail", f"failed on {self.counts['fail']} of {self._decided()} decided traces"
+            decided = self.counts["pass"] + self.counts["fail"]
+            return "fail", f"failed on {_of(self.counts['fail'], decided, 'decided trace')}"
         if result == "uncertain":
             return "incomplete", self._open(policy)
         if result == "na" and not self.aside and not self.row.may_not_apply:
@@ -120,14 +132,10 @@ class RowTally:
         if policy.rate is not None:
             bounds = rate_bounds(self._groups(policy, everything=False), policy.confidence)
         if bounds is None:
-            undecided = self.counts["uncertain"]
-            return f"undecided on {undecided} of {self.counts.total()} traces"
+            return f"undecided on {_of(self.counts['uncertain'], self.counts.total(), 'trace')}"
         low, high = (f"{float(end):.1%}" for end in bounds)
         at = "" if policy.confidence is None else f" at {policy.confidence:.0%} confidence"
         return f"the pass rate is between {low} and {high}{at}; the target is {policy.rate}"
-
-    def _decided(self) -> int:
-        return self.counts["pass"] + self.counts["fail"]
 
 
 @dataclass(slots=True)
@@ -224,6 +232,10 @@ class RunTally:
             failed=v["failed"],
             not_verified=v["notVerified"],
         )
+
+
+def _of(count: int, total: int, noun: str) -> str:
+    return f"{count} of {total} {noun}" + ("" if total == 1 else "s")
 
 
 def trace_state(lines: Sequence[MatrixVerdictFile], criterion: str, replicates: int) -> CellState:

@@ -6,6 +6,7 @@ nobody adjudicated it, with the cause.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -36,6 +37,8 @@ from helix.model.verdict import (
 from helix.registry import Decision
 
 Line = Generator[Request, "Reply | NoReply", "Adjudicated"]
+LONGEST_REASON = 300
+_FOLDERS = re.compile(r"(?<![\w/\\:.])(?:[A-Za-z]:)?[/\\](?:[^\s/\\'\":]+[/\\])+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +199,7 @@ class _Cells:
     excused: list[NotApplicable] = field(default_factory=list)
     dense: dict[str, CellState] = field(default_factory=dict)
     nobody: dict[str, Cause] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
 
 
 def _cells(
@@ -251,12 +255,20 @@ def _place(
         cells.dense[criterion] = "uncertain"
         cause = judged.cause if judged is not None and judged.cause else "unavailable"
         cells.nobody[criterion] = cause
+        if judged is not None and judged.reason:
+            cells.reasons[criterion] = _portable(judged.reason)
     elif isinstance(cell, NotApplicable):
         cells.excused.append(cell)
         cells.dense[criterion] = "na"
     else:
         cells.verdicts.append(cell)
         cells.dense[criterion] = cell.result
+
+
+def _portable(reason: str) -> str:
+    """Return a reason as a line may hold it: on one line, without the folders of this machine."""
+    text = " ".join(_FOLDERS.sub("", reason).split())
+    return text if len(text) <= LONGEST_REASON else f"{text[: LONGEST_REASON - 1]}…"
 
 
 def _part(found: Verdict | NotApplicable | None) -> CodePart | None:
@@ -279,6 +291,7 @@ def _line(job: Job, settings: Settings, cells: _Cells, judged: Judged | None) ->
         not_applicable=tuple(cells.excused),
         dense_map=cells.dense,
         not_adjudicated=cells.nobody,
+        not_adjudicated_reasons=cells.reasons,
         understanding=answer.understanding if answer else None,
         expected_trajectory=answer.expected_trajectory if answer else (),
         context=answer.context if answer else None,

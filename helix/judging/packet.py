@@ -1,13 +1,14 @@
 """From trace to packet: what the judge may see, every leaf with the address that cites it.
 
-Labels never enter. Huge fields are cut with a declared placeholder, and a trace above the token
-budget is cut in the middle at observation borders; what was not shown is in the ledger, and no
-verdict may rest on it (DESIGN “Judge boundary”).
+Labels never enter. What was asked is shown once where a message says it too. Huge fields are cut
+with a declared placeholder, and a trace above the token budget is cut in the middle at observation
+borders; what was not shown is in the ledger, and no verdict may rest on it (DESIGN “Judge
+boundary”).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,8 +57,31 @@ def build(
     for leaf in leaves(trace):
         by_owner.setdefault(leaf.obs, []).append(leaf)
     own = by_owner.get(trace.id, [])
-    steps = [
-        ShownStep(
+    asked = [leaf for leaf in own if leaf.path.startswith("input")]
+    messages = [_message(m.id, m.seq, m.role, m.text, m.control) for m in trace.transcript]
+    packet = MatrixPacket(
+        subject=settings.subject.name,
+        trajectory_id=trace.id,
+        criteria=tuple(_row(row, findings.get(row.criterion_id)) for row in rows),
+        trajectory=tuple(_steps(trace, by_owner)),
+        transcript=tuple(messages),
+        input=tuple(_shown(leaf) for leaf in asked),
+        output=tuple(_shown(leaf) for leaf in own if not leaf.path.startswith("input")),
+        route=trace.route,
+        subject_profile=profile(settings),
+        pin={"model": settings.pin.model, "temperature": settings.pin.temperature},
+    )
+    budget = int(settings.context_tokens * CHARACTERS_PER_TOKEN * (1 - PROMPT_RESERVE))
+    shown = _within(msgspec.structs.replace(packet, input=_once(asked, trace)), budget)
+    kept = {message.id for message in shown.transcript}
+    if all(leaf.same_as is None or leaf.same_as in kept for leaf in shown.input):
+        return shown
+    return _within(packet, budget)
+
+
+def _steps(trace: Trace, by_owner: dict[str, list[TraceLeaf]]) -> Iterator[ShownStep]:
+    for step, observation in zip(agent_steps(trace), ordered(trace), strict=True):
+        yield ShownStep(
             step=step,
             seq=observation.seq,
             name=observation.name,
@@ -65,23 +89,6 @@ def build(
             leaves=tuple(_shown(leaf) for leaf in by_owner.get(observation.id, [])),
             flags=observation.flags,
         )
-        for step, observation in zip(agent_steps(trace), ordered(trace), strict=True)
-    ]
-    messages = [_message(m.id, m.seq, m.role, m.text, m.control) for m in trace.transcript]
-    packet = MatrixPacket(
-        subject=settings.subject.name,
-        trajectory_id=trace.id,
-        criteria=tuple(_row(row, findings.get(row.criterion_id)) for row in rows),
-        trajectory=tuple(steps),
-        transcript=tuple(messages),
-        input=tuple(_shown(leaf) for leaf in own if leaf.path.startswith("input")),
-        output=tuple(_shown(leaf) for leaf in own if not leaf.path.startswith("input")),
-        route=trace.route,
-        subject_profile=profile(settings),
-        pin={"model": settings.pin.model, "temperature": settings.pin.temperature},
-    )
-    budget = int(settings.context_tokens * CHARACTERS_PER_TOKEN * (1 - PROMPT_RESERVE))
-    return _within(packet, budget)
 
 
 def ordered(trace: Trace) -> list[Observation]:
@@ -134,6 +141,17 @@ def _row(criterion: Criterion, finding: str | None) -> PacketRow:
         judge_inputs=criterion.judge_inputs,
         terms=criterion.terms,
         code_finding=finding,
+    )
+
+
+def _once(asked: Sequence[TraceLeaf], trace: Trace) -> tuple[Leaf, ...]:
+    """Return the input with what a message says word for word left out, the message named."""
+    said = {message.text: message.id for message in reversed(trace.transcript) if message.text}
+    return tuple(
+        Leaf(obs=leaf.obs, path=leaf.path, text="", same_as=said[leaf.text])
+        if leaf.text in said
+        else _shown(leaf)
+        for leaf in asked
     )
 
 

@@ -72,6 +72,9 @@ def _body(packet: MatrixPacket, channels: tuple[str, ...], nonce: str) -> str:
 
 
 def _leaf(leaf: Leaf) -> str:
+    if leaf.same_as is not None:
+        where = f"word for word the text of message [{_line(leaf.same_as)}] below, shown there"
+        return f"[{_line(leaf.obs)}] {_line(leaf.path)} — {where}"
     return f"[{_line(leaf.obs)}] {_line(leaf.path)}\n{_indent(leaf.text)}"
 
 

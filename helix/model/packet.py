@@ -40,12 +40,16 @@ class PacketRow(Shape, frozen=True, kw_only=True):
 
 
 class Leaf(Shape, frozen=True, kw_only=True):
-    """One citable value: owner id, path inside it, text as shown."""
+    """One citable value: owner id, path inside it, text as shown.
+
+    `same_as` is the id of the message that shows this very text, which is then left out here.
+    """
 
     obs: str
     path: str
     text: str
     elided: int = 0
+    same_as: str | None = None
 
 
 class ShownMessage(Shape, frozen=True, kw_only=True):

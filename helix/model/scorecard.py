@@ -46,7 +46,9 @@ class CriterionRow(Whole, frozen=True, kw_only=True):
     """One criterion over all traces: folded result, cell counts, k failing of n decided.
 
     `gate` is what the row does to its component after waivers and baseline; null does not gate.
-    `failing` and `undecided` name at most 50 traces; the counts are whole.
+    `waived` counts the cells that a waiver vouches for, by state. Against a baseline, `known`
+    counts the failing cells that failed there already, and `new` those that count; else null.
+    `failing`, `undecided` and `newTraces` name at most 50 traces; the counts are whole.
     """
 
     criterion_id: str
@@ -64,6 +66,9 @@ class CriterionRow(Whole, frozen=True, kw_only=True):
     gate: GateState | None = None
     failing: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
+    known: int | None = None
+    new: int | None = None
+    new_traces: tuple[str, ...] = ()
 
 
 class Cells(Whole, frozen=True, kw_only=True):

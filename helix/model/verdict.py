@@ -244,7 +244,10 @@ class Provenance(Shape, frozen=True, kw_only=True):
 
 
 class MatrixVerdictFile(Shape, frozen=True, kw_only=True):
-    """Every cell of one trace (and one replicate of it), one line of verdicts.jsonl (METHOD 32)."""
+    """Every cell of one trace (and one replicate of it), one line of verdicts.jsonl (METHOD 32).
+
+    `notAdjudicatedReasons` says of a cell without a verdict what went wrong, where that is known.
+    """
 
     trajectory_id: str
     schema_version: str = msgspec.field(default_factory=lambda: VERDICT_SCHEMA_VERSION)
@@ -269,5 +272,6 @@ class MatrixVerdictFile(Shape, frozen=True, kw_only=True):
     localize: Localize | None = None
     health: Health | None = None
     not_adjudicated: dict[str, Cause] = {}
+    not_adjudicated_reasons: dict[str, str] = {}
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None

@@ -265,3 +265,34 @@ def test_lines_are_folded_as_they_stream() -> None:
     lines = [line(f"t{i}", {"c1": s}) for i, s in enumerate(["pass", "fail", "na", "uncertain"])]
     over = survey([f"t{i}" for i in range(4)])
     assert result([gate_row()], lines, over=over) == result([gate_row()], iter(lines), over=over)  # type: ignore[arg-type]
+
+
+def test_what_the_baseline_knows_is_counted_apart_from_what_is_new_and_what_is_waived() -> None:
+    cells = {"t0": "fail", "t1": "fail", "t2": "fail", "t3": "uncertain", "t4": "pass"}
+    lines = [line(trace, {"c1": state}) for trace, state in cells.items()]
+    known = Known(
+        waived=frozenset({("c1", "t2")}), baseline=frozenset({("c1", "t0"), ("c1", "t4")})
+    )
+    (row,) = result([gate_row()], lines, known=known).criteria
+    assert (row.known, row.new, row.new_traces, row.waived) == (1, 1, ("t1",), "1 fail")
+    (row,) = result([gate_row()], lines).criteria
+    assert (row.known, row.new, row.new_traces, row.waived) == (None, None, (), None)
+
+
+def test_a_baseline_that_knows_every_failure_lets_the_run_pass_and_hides_none() -> None:
+    lines = [line("t0", {"c1": "fail"}), line("t1", {"c1": "pass"})]
+    card = result([gate_row()], lines, known=Known(baseline=frozenset({("c1", "t0")})))
+    row = card.criteria[0]
+    assert (card.run_verdict, row.result, row.known, row.new) == ("pass", "fail", 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("states", "gap"),
+    [
+        (["uncertain"], "c1: undecided on 1 of 1 trace"),
+        (["uncertain", "pass"], "c1: undecided on 1 of 2 traces"),
+    ],
+)
+def test_a_gap_counts_in_whole_words(states: list[str], gap: str) -> None:
+    card = result([gate_row()], [line(f"t{n}", {"c1": s}) for n, s in enumerate(states)])
+    assert gap in card.gate.gaps

@@ -264,3 +264,26 @@ def test_the_same_trace_gives_the_same_request() -> None:
     assert request() == request()
     assert request().cache_key(1) == request().cache_key(1)
     assert request().prompt_digest == request().prompt_digest
+
+
+def test_what_a_message_says_is_not_shown_a_second_time_as_input() -> None:
+    trace = trace_of(STEPS)
+    trace.input = {"prompt": STEPS[0]["text"], "locale": "en"}
+    cited = {"obs": "t1", "path": "input.prompt", "value": "extend loan L-204"}
+    done, asked = ask(trace, [row()], answering(verdict(refs=[cited])))
+    prompt = asked[0].messages[1].content
+    assert prompt.count(STEPS[0]["text"]) == 1
+    assert "[t1] input.prompt — word for word the text of message [s1] below" in prompt
+    assert "[t1] input.locale\n    en" in prompt
+    assert cell(done).result == "pass", "the place that was left out can still be cited"
+
+
+def test_input_is_shown_where_its_message_is_not() -> None:
+    long = [{"id": f"m{n}", "kind": "message", "role": "user", "text": f"line {n} " + "x" * 900}
+            for n in range(12)]  # fmt: skip
+    trace = trace_of(long)
+    trace.input = {"prompt": long[6]["text"]}
+    _, asked = ask(trace, [row()], answering(verdict(refs=[])), context_tokens=2000)
+    prompt = asked[0].messages[1].content
+    assert "    m6" in prompt[prompt.index("## not shown, or cut") :]
+    assert prompt.count(long[6]["text"]) == 1

@@ -203,3 +203,33 @@ def test_no_reply_at_all_leaves_the_rows_unadjudicated() -> None:
     assert done.line.dense_map == {"c1": "uncertain"}
     assert done.line.not_adjudicated == {"c1": "budget"}
     assert done.line.verdicts == ()
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (NoReply("budget", "limits.max_calls=3 is spent"), "limits.max_calls=3 is spent"),
+        (NoReply("judge-error", "OSError: '/srv/models/x.bin' is gone"), "OSError: 'x.bin'"),
+        (NoReply("judge-error", "no C:\\work\\judge.py\nhere"), "no judge.py here"),
+        (
+            NoReply("unavailable", "https://host.example/v1/chat said 503"),
+            "https://host.example/v1",
+        ),
+        (NoReply("judge-error", "x" * 1000), "x" * 299 + "…"),
+    ],
+)
+def test_a_row_that_nobody_adjudicated_says_why_without_the_folders_of_a_machine(
+    answer: NoReply, reason: str
+) -> None:
+    steps = [{"id": "s1", "kind": "message", "role": "user", "text": "hello there"}]
+    done, _ = ask(trace_of(steps), [row()], [answer])
+    told = done.line.not_adjudicated_reasons["c1"]
+    assert reason in told
+    assert "/srv" not in told and "work" not in told
+
+
+def test_an_unusable_reply_leaves_its_reason_in_the_line() -> None:
+    steps = [{"id": "s1", "kind": "message", "role": "user", "text": "hello there"}]
+    done, _ = ask(trace_of(steps), [row()], ["pass", "pass", "pass"])
+    assert done.line.not_adjudicated == {"c1": "malformed"}
+    assert "no JSON object in it" in done.line.not_adjudicated_reasons["c1"]
