@@ -21,8 +21,8 @@ from helix.model.jsontext import decode_container
 ROLES: Final = {
     "human": "user", "ai": "assistant", "model": "assistant", "bot": "assistant",
     "function": "tool", "tool": "tool", "system": "system", "HumanMessage": "user",
-    "AIMessage": "assistant", "AIMessageChunk": "assistant", "SystemMessage": "system", "ToolMessage": "tool",
-    "FunctionMessage": "tool",
+    "AIMessage": "assistant", "AIMessageChunk": "assistant", "SystemMessage": "system",
+    "ToolMessage": "tool", "FunctionMessage": "tool",
 }  # fmt: skip
 _CALLS: Final = (
     "tool_call", "tool-call", "tool_use", "server_tool_use", "server_tool_call", "function_call",
