@@ -181,7 +181,7 @@ def _resource_spans(resources: list[Any]) -> Iterator[tuple[Any, Any, Any]]:
             if not isinstance(scoped, dict):
                 raise FormatError(f"scopeSpans must hold objects (got {describe(scoped)})")
             scope = scoped.get("scope") or scoped.get("instrumentationLibrary")
-            for span in scoped.get("spans") or ():
+            for span in _list(scoped, "spans") or ():
                 yield span, group.get("resource"), scope
 
 
@@ -218,7 +218,7 @@ def wire(span: Any, resource: Any = None, scope: Any = None, trace: str | None =
         start,
         _time(span, _ENDS) or _after(start, span.get("duration")),
         attributes_of(_first(span, *_ATTRIBUTES)),
-        [_event(event) for event in span.get("events") or () if isinstance(event, dict)],
+        [_event(event) for event in _list(span, "events") or () if isinstance(event, dict)],
         failed,
         message,
         span,

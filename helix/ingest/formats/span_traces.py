@@ -139,6 +139,9 @@ class _Builder:
                 settle(trace, self._marks(record))
         except HelixError as error:
             return _failure(first, error)
+        except Exception as error:
+            told = f"{self._format} cannot read it ({type(error).__name__}: {error})"
+            return LoadFailure(file=first.file, line=first.line, reason=told)
         return trace
 
     def _marks(self, record: Record) -> frozenset[str]:
