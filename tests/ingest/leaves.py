@@ -14,12 +14,14 @@ from helix.model.select import ADDRESSABLE
 from helix.model.trace import Trace
 
 LEAST = 8
+_KINDS = (("type",), ("object",), ("kind",), ("role",))
+_WORD = re.compile(r"[A-Za-z_.-]+")
 Path_ = tuple[str | int, ...]
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.,+Z -]*|\d{16,20}")
 
 
-def documents(file: Path) -> Iterator[Any]:
-    """The JSON documents of a file: one, or one a line, or one a member of a zip.
+def documents(file: Path) -> Iterator[tuple[Any, int]]:
+    """The JSON documents of a file and their lines: one (0), one a line, or the members of a zip.
 
     A damaged line holds nothing that could be reached; it is a load failure.
     """
@@ -27,15 +29,15 @@ def documents(file: Path) -> Iterator[Any]:
         with zipfile.ZipFile(file) as archive:
             for name in archive.namelist():
                 if name.endswith(".json"):
-                    yield json.loads(archive.read(name))
+                    yield json.loads(archive.read(name)), 0
         return
     text = file.read_text(encoding="utf-8-sig")
     try:
-        yield json.loads(text)
+        yield json.loads(text), 0
     except ValueError:
-        for line in text.split("\n"):
+        for line, part in enumerate(text.split("\n"), start=1):
             with contextlib.suppress(ValueError):
-                yield json.loads(line)
+                yield json.loads(part), line
 
 
 def strings(value: Any, at: Path_ = ()) -> Iterator[tuple[Path_, str]]:
@@ -57,10 +59,12 @@ class Reached:
     def __init__(self, traces: Iterable[Trace]) -> None:
         self._texts: set[str] = set()
         self._labels: set[str] = set()
+        self._keys: set[str] = set()
         for trace in traces:
             self._texts |= {trace.id, trace.task or "", trace.route or ""}
             for root in ADDRESSABLE:
                 self._texts |= {text for _, text in strings(trace.part(root))}
+            self._keys |= {str(s) for path, _ in strings(trace.raw) for s in path}
             self._labels |= {text for _, text in strings(trace.labels)}
         self._whole = "\0".join(sorted(self._texts))
 
@@ -70,17 +74,23 @@ class Reached:
             return True
         below = decoded(text)
         return below is not None and all(
-            self.holds(leaf) for _, leaf in strings(below) if len(leaf) >= LEAST
+            self.holds(leaf)
+            for path, leaf in strings(below)
+            if len(leaf) >= LEAST and not is_word_of_the_format(path, leaf)
         )
 
     def is_label(self, text: str) -> bool:
         """Whether the text is kept as a label."""
         return text in self._labels
 
+    def is_key(self, text: str) -> bool:
+        """Whether the text is a step of a path: the id of a record under `raw`, a name."""
+        return text in self._keys
+
 
 def decoded(text: str) -> Any:
-    """The object or list that a text spells, else None."""
-    if not text.lstrip().startswith(("{", "[")):
+    """The object, list or string that a text spells in JSON, else None."""
+    if not text.lstrip().startswith(("{", "[", '"')):
         return None
     try:
         return json.loads(text)
@@ -91,3 +101,13 @@ def decoded(text: str) -> Any:
 def is_time(text: str) -> bool:
     """Whether a text is a time; the model holds those as numbers."""
     return _TIME.fullmatch(text.strip()) is not None
+
+
+def is_word_of_the_format(path: Path_, text: str) -> bool:
+    """Whether a leaf says what kind of thing stands there, which the trace's shape says.
+
+    So does the name of an OTLP attribute: its value stands in a field, or under that name.
+    """
+    if path[-1:] == ("key",):
+        return "attributes" in path
+    return path[-1:] in _KINDS and _WORD.fullmatch(text) is not None

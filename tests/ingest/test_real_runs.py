@@ -163,25 +163,3 @@ def test_labels_schemas_and_other_formats_beside_the_runs_are_failures_and_no_tr
     ]
     assert "trajectory_id, failures" in failures[0].reason
     assert "known: agentrx, " in failures[0].reason
-
-
-def test_no_sample_is_taken_for_a_format_that_it_is_not(shared: Path) -> None:
-    known = {"agentrx", "helix", "openai_chat", "tau_bench"}
-    rows = (shared / "traces" / "EXPECTED.tsv").read_text(encoding="utf-8").splitlines()[1:]
-    expected = dict(row.split("\t") for row in rows)
-    paths = [str(shared / "traces" / path) for path in expected]
-    traces, _ = read_paths([f"{p[:-1]}[{p[-1]}]" for p in paths])
-    found: dict[str, set[str]] = {}
-    for trace in traces:
-        name = str(Path(trace.source.file).relative_to(shared / "traces"))
-        found.setdefault(name, set()).add(trace.source.format)
-    wrong = {
-        name: formats for name, formats in found.items() if formats - set(expected[name].split(","))
-    }
-    assert wrong == {}
-    missed = {
-        name
-        for name, told in expected.items()
-        if set(told.split(",")) & known and name not in found
-    }
-    assert missed == set()
