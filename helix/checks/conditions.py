@@ -33,11 +33,13 @@ class Where(Params):
     enough.
     """
 
-    path: RelativePath
-    equals: JsonValue = None
-    matches: PatternParam | None = None
-    exists: bool | None = None
-    negate: bool = False
+    path: RelativePath = Field(description="The field, e.g. `input.to` or `output.status`.")
+    equals: JsonValue = Field(default=None, description="The JSON value that it must equal.")
+    matches: PatternParam | None = Field(
+        default=None, description="What must be found in its text."
+    )
+    exists: bool | None = Field(default=None, description="Whether it must be there.")
+    negate: bool = Field(default=False, description="Turns the answer round.")
 
     @model_validator(mode="after")
     def _one_question(self) -> Where:
@@ -60,11 +62,18 @@ class Selector(Params):
     must not match `excludes`. Control messages only pose as turns and never match.
     """
 
-    tool: Names | None = None
-    where: Annotated[tuple[Where, ...], BeforeValidator(_listed)] = ()
-    message: Role | None = None
-    matches: PatternParam | None = None
-    excludes: PatternParam | None = None
+    tool: Names | None = Field(default=None, description="Calls of these tools; `*` is any.")
+    where: Annotated[
+        tuple[Where, ...],
+        BeforeValidator(_listed, json_schema_input_type=Where | tuple[Where, ...]),
+    ] = Field(default=(), description="What such a call must hold.")
+    message: Role | None = Field(
+        default=None, description="Messages of this role or speaker; `*` is any."
+    )
+    matches: PatternParam | None = Field(
+        default=None, description="What must be found in the message."
+    )
+    excludes: PatternParam | None = Field(default=None, description="What must not be found in it.")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Selector:
@@ -90,7 +99,11 @@ class Selector(Params):
         return f"call of {name}{' that fits' if self.where else ''}"
 
 
-Selectors = Annotated[tuple[Selector, ...], BeforeValidator(_listed), Field(min_length=1)]
+Selectors = Annotated[
+    tuple[Selector, ...],
+    BeforeValidator(_listed, json_schema_input_type=Selector | tuple[Selector, ...]),
+    Field(min_length=1),
+]
 
 
 @dataclass(frozen=True, slots=True)

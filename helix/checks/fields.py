@@ -10,17 +10,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from helix.checks.conditions import equal
 from helix.checks.evidence import MOST_REFS, gap, look, nonfinite, quote, shown, spot
-from helix.checks.outcome import OnMissing, Reading, all_of, any_of, cited, missing, no_call
-from helix.checks.parameters import Name, Params, PathParam, PatternParam, Scalar, SchemaParam
+from helix.checks.outcome import (
+    ON_MISSING,
+    OnMissing,
+    Reading,
+    all_of,
+    any_of,
+    cited,
+    missing,
+    no_call,
+)
+from helix.checks.parameters import (
+    Name,
+    Params,
+    PathParam,
+    PatternParam,
+    Scalar,
+    SchemaParam,
+    example,
+)
 from helix.fieldpath import FieldPath, parse_relative, render_steps, resolve
 from helix.model.select import Place, matching, select
 from helix.model.trace import Observation, Trace
 from helix.registry import Check, CheckContext, Decision
 
+FIELD = "What is read: all that it reaches must hold, or one with `@any`."
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 _AMBIGUOUS = "the order of the calls is not known"
 
@@ -28,34 +46,40 @@ _AMBIGUOUS = "the order of the calls is not known"
 class PresenceParams(Params):
     """Parameters of presence."""
 
-    field: PathParam
-    on_missing: OnMissing = "fail"
+    model_config = example(field="output.response")
+    field: PathParam = Field(description=FIELD)
+    on_missing: OnMissing = Field(default="fail", description=ON_MISSING)
 
 
 class EqualityParams(Params):
     """Parameters of string-equality; `expected` may be a text, a number, true, false or null."""
 
-    field: PathParam
-    expected: Scalar
-    case_insensitive: bool = False
-    on_missing: OnMissing = "uncertain"
+    model_config = example(field="obs:pay.input.currency", expected="EUR")
+    field: PathParam = Field(description=FIELD)
+    expected: Scalar = Field(description="The value it must equal.")
+    case_insensitive: bool = Field(default=False, description="Whether case is ignored.")
+    on_missing: OnMissing = Field(default="uncertain", description=ON_MISSING)
 
 
 class FormatParams(Params):
     """Parameters of format-validity; `pattern` is searched for anywhere in the text."""
 
-    field: PathParam
-    pattern: PatternParam
-    on_missing: OnMissing = "uncertain"
+    model_config = example(field="obs:send_mail.input.to", pattern="^[^@ ]+@[^@ ]+$")
+    field: PathParam = Field(description=FIELD)
+    pattern: PatternParam = Field(description="What must be found in the text.")
+    on_missing: OnMissing = Field(default="uncertain", description=ON_MISSING)
 
 
 class SchemaParams(Params):
     """Parameters of schema-conformance: required keys, a JSON Schema, or both."""
 
-    field: PathParam
-    required_keys: tuple[Name, ...] = ()
-    json_schema: SchemaParam | None = None
-    on_missing: OnMissing = "uncertain"
+    model_config = example(field="obs:book.input", required_keys=["date", "guests"])
+    field: PathParam = Field(description=FIELD)
+    required_keys: tuple[Name, ...] = Field(default=(), description="Keys that it must have.")
+    json_schema: SchemaParam | None = Field(
+        default=None, description="A JSON Schema that it must conform to; no remote references."
+    )
+    on_missing: OnMissing = Field(default="uncertain", description=ON_MISSING)
 
     @model_validator(mode="after")
     def _something_required(self) -> SchemaParams:

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from helix.checks.conditions import Event, Selector, calls, events, proofs
 from helix.checks.evidence import cite
 from helix.checks.outcome import WORST_FIRST, capped, no_call, told, unknown_names
-from helix.checks.parameters import Params, RelativePath
+from helix.checks.parameters import Params, RelativePath, example
 from helix.checks.sequence import Line, before
 from helix.fieldpath import FieldPath
 from helix.model.canonical import canonical_text
@@ -36,12 +36,21 @@ class OrderParams(Params):
     each other, while messages serve all.
     """
 
-    first: Selector
-    then: Selector
-    mode: Literal["never-without", "before"] = "never-without"
-    each: bool = False
-    latest_of: Selector | None = None
-    same: RelativePath | None = None
+    model_config = example(
+        first={"message": "user", "matches": r"(?i)\byes\b"}, then={"tool": "issue_refund"}
+    )
+    first: Selector = Field(description="What must come first.")
+    then: Selector = Field(description="What must not come without it.")
+    mode: Literal["never-without", "before"] = Field(
+        default="never-without", description="`before`: a trace without any `first` is na."
+    )
+    each: bool = Field(default=False, description="Whether each `then` needs its own `first`.")
+    latest_of: Selector | None = Field(
+        default=None, description="The last such event before a `then` must be a `first`."
+    )
+    same: RelativePath | None = Field(
+        default=None, description="A path of arguments, `input.…`, that keeps calls apart."
+    )
 
     @model_validator(mode="after")
     def _modes_fit(self) -> OrderParams:

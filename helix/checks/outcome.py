@@ -17,6 +17,7 @@ from helix.model.verdict import Cause, CellState, Ref
 from helix.registry import CheckContext, Decision
 
 OnMissing = Literal["uncertain", "fail", "na"]
+ON_MISSING = "What a field that is not there counts as."
 WORST_FIRST: tuple[CellState, ...] = ("fail", "uncertain", "pass", "na")
 
 

@@ -140,6 +140,11 @@ def _scalar(value: Any) -> Any:
     raise ValueError(f"must be a text, a number, true, false or null (got {_kind(value)})")
 
 
+def example(**parameters: Any) -> ConfigDict:
+    """Return the model config that holds a primitive's example for its manual and schema."""
+    return ConfigDict(json_schema_extra={"examples": [parameters]})
+
+
 def _listed(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else (value,)
 
@@ -148,20 +153,36 @@ def _kind(value: Any) -> str:
     return "null" if value is None else type(value).__name__
 
 
-_TEXT = WithJsonSchema({"type": "string"})
+def _text(kind: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "format": kind})
 
-Scalar = Annotated[str | bool | int | float | None, PlainValidator(_scalar)]
-PathParam = Annotated[FieldPath, PlainValidator(_path), PlainSerializer(str), _TEXT]
-RelativePath = Annotated[FieldPath, PlainValidator(_relative), PlainSerializer(str), _TEXT]
-Paths = Annotated[tuple[PathParam, ...], BeforeValidator(_listed), Field(min_length=1)]
+
+_ScalarType = str | bool | int | float | None
+Scalar = Annotated[_ScalarType, PlainValidator(_scalar, json_schema_input_type=_ScalarType)]
+PathParam = Annotated[FieldPath, PlainValidator(_path), PlainSerializer(str), _text("path")]
+RelativePath = Annotated[
+    FieldPath, PlainValidator(_relative), PlainSerializer(str), _text("path inside a call")
+]
+Paths = Annotated[
+    tuple[PathParam, ...],
+    BeforeValidator(_listed, json_schema_input_type=PathParam | tuple[PathParam, ...]),
+    Field(min_length=1),
+]
 PatternParam = Annotated[
-    Pattern, PlainValidator(_pattern), PlainSerializer(lambda pattern: pattern.text), _TEXT
+    Pattern,
+    PlainValidator(_pattern),
+    PlainSerializer(lambda pattern: pattern.text),
+    _text("RE2 pattern"),
 ]
 SchemaParam = Annotated[
     JsonSchema,
     PlainValidator(_json_schema),
     PlainSerializer(lambda schema: schema.schema),
-    WithJsonSchema({"type": "object"}),
+    WithJsonSchema({"type": ["object", "boolean"], "title": "JSON Schema"}),
 ]
 Name = Annotated[str, Field(min_length=1)]
-Names = Annotated[tuple[Name, ...], BeforeValidator(_listed), Field(min_length=1)]
+Names = Annotated[
+    tuple[Name, ...],
+    BeforeValidator(_listed, json_schema_input_type=Name | tuple[Name, ...]),
+    Field(min_length=1),
+]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import re2
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from helix.checks.evidence import (
     MOST_REFS,
@@ -21,6 +21,7 @@ from helix.checks.evidence import (
     token_offsets,
 )
 from helix.checks.outcome import (
+    ON_MISSING,
     OnMissing,
     Reading,
     all_of,
@@ -30,7 +31,7 @@ from helix.checks.outcome import (
     no_call,
     unknown_tools,
 )
-from helix.checks.parameters import Params, Paths, Span
+from helix.checks.parameters import Params, Paths, Span, example
 from helix.fieldpath import FieldPath, parse_relative, render_steps
 from helix.model.jsontext import NonFinite
 from helix.model.select import Place, matching, select
@@ -44,9 +45,10 @@ _EARLIEST, _LATEST = (-1, 0), (2**62, 0)
 class IntegrityParams(Params):
     """Parameters of ref-integrity: one path or a list of them, on either side."""
 
-    producer: Paths
-    consumer: Paths
-    on_missing: OnMissing = "uncertain"
+    model_config = example(producer="obs:find_user.output.id", consumer="obs:charge.input.user_id")
+    producer: Paths = Field(description="Where values come from.")
+    consumer: Paths = Field(description="Where they are used.")
+    on_missing: OnMissing = Field(default="uncertain", description=ON_MISSING)
 
     @model_validator(mode="after")
     def _places_have_an_order(self) -> IntegrityParams:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Literal
 
-from pydantic import JsonValue, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from helix.checks.conditions import (
     ANY,
@@ -25,6 +25,7 @@ from helix.checks.conditions import (
 )
 from helix.checks.evidence import quote, shown
 from helix.checks.outcome import (
+    ON_MISSING,
     WORST_FIRST,
     OnMissing,
     Reading,
@@ -37,7 +38,7 @@ from helix.checks.outcome import (
     unknown_names,
     unknown_tools,
 )
-from helix.checks.parameters import Name, Names, Params, PatternParam, RelativePath
+from helix.checks.parameters import Name, Names, Params, PatternParam, RelativePath, example
 from helix.checks.sequence import Line
 from helix.fieldpath import FieldPath, render_steps
 from helix.model.select import Place, within
@@ -51,9 +52,13 @@ SAME = "@same"
 class Marked(Params):
     """A failure marker: the field that holds it, and the value or pattern that is one."""
 
-    fail_field: RelativePath | None = None
-    fail_equals: JsonValue = None
-    fail_matches: PatternParam | None = None
+    fail_field: RelativePath | None = Field(
+        default=None, description="The field that says that a call failed."
+    )
+    fail_equals: JsonValue = Field(default=None, description="The value that means failure.")
+    fail_matches: PatternParam | None = Field(
+        default=None, description="What, found in its text, means failure."
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> Marked:
@@ -77,9 +82,14 @@ class OutputFailureParams(Marked):
     `on_missing: pass` is for markers alone: it says that a result without the field has not failed.
     """
 
-    tool: Names
-    success_path: RelativePath | None = None
-    on_missing: Literal["uncertain", "fail", "na", "pass"] = "uncertain"
+    model_config = example(tool="send_mail", success_path="output.success")
+    tool: Names = Field(description="The tools, or `*` for all.")
+    success_path: RelativePath | None = Field(
+        default=None, description="The field that is true where the call succeeded."
+    )
+    on_missing: Literal["uncertain", "fail", "na", "pass"] = Field(
+        default="uncertain", description=ON_MISSING
+    )
 
     def _faults(self) -> Iterator[str]:
         yield from super()._faults()
@@ -97,9 +107,14 @@ class RecoveryParams(Marked):
     no failure.
     """
 
-    recovery_tools: tuple[Name, ...] = ()
-    recovery: Selectors | None = None
-    on_missing: OnMissing = "na"
+    model_config = example(
+        fail_field="output.success", fail_equals=False, recovery_tools=["@same", "hand_over"]
+    )
+    recovery_tools: tuple[Name, ...] = Field(
+        default=(), description="Tools whose call recovers; `@same` is the one that failed."
+    )
+    recovery: Selectors | None = Field(default=None, description="Calls or messages that recover.")
+    on_missing: OnMissing = Field(default="na", description=ON_MISSING)
 
     def _faults(self) -> Iterator[str]:
         if self.fail_field is None:

@@ -14,7 +14,11 @@ import pytest
 from helix.app import cli
 from helix.app.cli import main
 from helix.app.commands.schema import SHAPES
+from helix.app.item_page import page
+from helix.app.plugins import registry
+from helix.model.criterion import Suite
 from helix.registry.hookspecs import KINDS
+from helix.suite.source import read
 
 
 def ran(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -70,6 +74,44 @@ def test_every_schema_is_a_json_schema(name: str, capsys: pytest.CaptureFixture[
     jsonschema_rs.meta.validate(json.loads(out))
 
 
+def test_the_suites_of_the_project_follow_the_schema_in_both_spellings(
+    capsys: pytest.CaptureFixture[str], project: Path
+) -> None:
+    suites = [*project.glob("helix/demo/*.suite.yaml"), *project.glob("tests/cases/real/*l.yaml")]
+    suites += project.glob("tests/cases/real/*airline.yaml")
+    valid = jsonschema_rs.validator_for(json.loads(ran(capsys, "schema", "suite")[1]))
+    row = jsonschema_rs.validator_for(json.loads(ran(capsys, "schema", "criterion")[1]))
+    assert len(suites) == 3
+    for path in suites:
+        value = read(path).value
+        assert [e.message for e in valid.iter_errors(value)] == []
+        assert all(row.is_valid(criterion) for criterion in value["criteria"])
+        assert valid.is_valid(Suite.model_validate(value).model_dump(mode="json", by_alias=True))
+
+
+@pytest.mark.parametrize(
+    ("given", "valid"),
+    [
+        ({"primitive": "presence", "field": "output"}, True),
+        ({"primitive": "presence", "field": "output", "onMissing": "na"}, True),
+        ({"primitive": "presence", "field": "output", "on_missing": "ok"}, False),
+        ({"primitive": "presence"}, False),
+        ({"primitive": "presence", "field": "output", "feild": "x"}, False),
+        ({"primitive": "ref-integrity", "producer": "input", "consumer": ["output.a"]}, True),
+        ({"primitive": "required-order", "first": {"tool": "a"}, "then": {"tol": "b"}}, False),
+        ({"primitive": "my-own", "any": 1}, True),
+        ({"field": "output"}, False),
+    ],
+)
+def test_the_schema_of_a_row_knows_the_parameters_of_each_primitive(
+    given: dict[str, Any], valid: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"criterion_id": "A", "statement": "Pass = x.", "code_eval": given}
+    schema = json.loads(ran(capsys, "schema", "criterion")[1])
+    assert jsonschema_rs.validator_for(schema).is_valid(row) is valid
+    assert not jsonschema_rs.validator_for(schema).is_valid({**row, "criterion_id": None})
+
+
 def test_schemas_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     _, text, _ = ran(capsys, "schema")
     assert [line.split()[0] for line in text.splitlines()] == sorted(SHAPES)
@@ -94,6 +136,22 @@ def test_plugins_lists_every_item_of_every_kind(capsys: pytest.CaptureFixture[st
     for kind, items in found["items"].items():
         assert kind in text
         assert [item["name"] for item in items if item["name"] not in text] == []
+
+
+def test_a_name_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = ran(capsys, "plugins", "required-order")
+    assert code == 0
+    assert "`latest_of`" in out and "### selector" in out and "primitive: required-order" in out
+    assert "from helix.reports.plugin" in ran(capsys, "plugins", "json")[1]
+    code, out, err = ran(capsys, "plugins", "requird-order")
+    assert (code, out) == (2, "") and "did you mean 'required-order'?" in err
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_item_has_a_page(kind: str) -> None:
+    for name, entry in registry().items(kind).items():
+        text = page(kind, name, entry)
+        assert text.startswith(f"## {name}\n") and "Nothing more" not in text
 
 
 def test_an_empty_cache_holds_nothing_and_is_not_made(

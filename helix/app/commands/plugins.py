@@ -9,26 +9,48 @@ from typing import Any
 
 from helix.app import console
 from helix.app.plugins import config_folders, registry
-from helix.errors import ExitCode
+from helix.errors import ExitCode, UnknownNameError, unknown
 from helix.registry import Registry
 
 
 def run(argv: Sequence[str]) -> ExitCode:
-    """Print the listing; always 0, because a broken plugin stops only a run that names it."""
+    """Print the listing, or the pages of one name; a broken plugin stops only a run that names it.
+
+    Exits 0, or 2 for an unknown name.
+    """
     parser = argparse.ArgumentParser(
         prog="helix plugins",
         description="List every registered item by kind, with its version and the plugin that "
-        "provides it, and what is wrong with any plugin. HELIX_PLUGINS restricts which are loaded. "
-        "Exits 0.",
+        "provides it, and what is wrong with any plugin; with NAME, print the manual of an item: "
+        "what a check decides and the parameters it takes. HELIX_PLUGINS restricts which are "
+        "loaded. Exits 0, or 2 for an unknown name.",
     )
+    parser.add_argument("name", metavar="NAME", nargs="?", help="an item, e.g. required-order")
     parser.add_argument("--json", action="store_true", help="print JSON")
     args = parser.parse_args(argv)
+    if args.name:
+        console.say("\n\n".join(pages(args.name, registry())))
+        return ExitCode.PASS
     found = listing(registry(), config_folders())
     if args.json:
         console.say(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         console.say("\n".join(_lines(found)))
     return ExitCode.PASS
+
+
+def pages(name: str, registry: Registry) -> list[str]:
+    """Return the pages of every item of that name; UnknownNameError names the nearest."""
+    from helix.app.item_page import page
+    from helix.registry.hookspecs import KINDS
+
+    items = {kind: registry.items(kind) for kind in KINDS}
+    found = [page(kind, name, table[name]) for kind, table in items.items() if name in table]
+    if not found:
+        raise UnknownNameError(
+            unknown("item", name, {n for table in items.values() for n in table})
+        )
+    return found
 
 
 def listing(registry: Registry, folders: list[str]) -> dict[str, Any]:
@@ -62,5 +84,6 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         for entry in entries:
             yield f"  {entry['name']:<{width}}  {entry['version']:<7} {entry['plugin']}"
     yield ""
+    yield "helix plugins NAME explains one of them: what a check decides, and its parameters."
     plugins = ", ".join(f"{name} {version}" for name, version in found["plugins"].items())
     yield f"installed plugins: {plugins or 'none'}; problems: {len(found['problems'])}"

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from helix.app import console
+from helix.app.plugins import registry
+from helix.app.shapes import written_shape
 from helix.errors import ExitCode, UnknownNameError, unknown
 
 SHAPES = {
@@ -54,7 +56,7 @@ def schema(name: str) -> dict[str, Any]:
     module, attribute, _ = SHAPES[name]
     shape = getattr(importlib.import_module(module), attribute)
     if hasattr(shape, "model_json_schema"):
-        return dict(shape.model_json_schema(by_alias=True))
+        return written_shape(shape, registry())
     import msgspec
 
     return dict(msgspec.json.schema(shape))
