@@ -13,7 +13,7 @@ HYDRA = {"evaluate": "recorded traces and a suite to verdicts, a gate and an exi
 PLAIN = {
     "cache": "say how many replies are kept",
     "criteria": "lint a suite",
-    "plugins": "list trace formats, checks, judges, renderers and what provides them",
+    "plugins": "list formats, checks, judges, renderers, or explain one of them",
     "schema": "print the JSON Schema of a file that Helix reads or writes",
     "traces": "say what trace files hold: detect, show, convert, stats",
 }
