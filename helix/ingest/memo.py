@@ -6,6 +6,7 @@ out undecoded and looked up.
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 import msgspec
@@ -14,6 +15,7 @@ from helix.ingest.history import Said
 from helix.ingest.messages import messages_of
 from helix.model.jsontext import decode
 
+_DECODER: Final = json.JSONDecoder()
 _LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
@@ -41,6 +43,19 @@ class Memo:
                 return messages_of(value, role)
             found.append(said)
         return found or None
+
+
+def leading(value: str, role: str) -> list[Said]:
+    """Return the whole messages before the place where a list of them was cut."""
+    found: list[Said] = []
+    at = value.index("[") + 1 if value.lstrip()[:1] == "[" else len(value)
+    while (begin := value.find("{", at)) >= 0 and not value[at:begin].strip(" \t\r\n,"):
+        try:
+            item, at = _DECODER.raw_decode(value, begin)
+        except (ValueError, RecursionError):
+            break
+        found += messages_of([item], role) or []
+    return found
 
 
 def _one(data: bytes, role: str) -> Said | None:

@@ -9,6 +9,7 @@ reasons, further keys) stays in `Said.source`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -32,6 +33,7 @@ _RESULTS: Final = (
     "tool_call_response", "tool-result", "tool-error", "tool_result", "server_tool_call_response",
     "function_call_output", "custom_tool_call_output", "mcp_tool_result",
 )  # fmt: skip
+_OPENING: Final = re.compile(r'\s*(?:\[\s*\{|\{\s*"(?:role|messages|type|choices)")')
 _TEXTS: Final = ("text", "input_text", "output_text")
 _PLAIN: Final = frozenset({"role", "type", "content", "parts", "tool_calls", "tool_call_id"})
 
@@ -44,7 +46,7 @@ def messages_of(value: Any, role: str = "user") -> list[Said] | None:
     if isinstance(value, str):
         decoded = decode_container(value)
         if decoded is None:
-            return [Said(role, value)] if value.strip() else None
+            return [Said(role, value)] if value.strip() and not is_cut(value) else None
         value = decoded
     if isinstance(value, dict):
         for key in ("messages", "message"):
@@ -60,12 +62,19 @@ def messages_of(value: Any, role: str = "user") -> list[Said] | None:
     return [Said(role, m) if isinstance(m, str) else message(m, role) for m in value]
 
 
+def is_cut(value: Any) -> bool:
+    """Whether a text begins like messages in JSON but is none: what exporters cut in the middle."""
+    if not isinstance(value, str) or not _OPENING.match(value):
+        return False
+    return decode_container(value) is None
+
+
 def replies_of(value: Any) -> list[Said] | None:
     """Return what a model answered, in the envelopes of providers; None where there is none."""
     if isinstance(value, str):
         decoded = decode_container(value)
         if decoded is None:
-            return [Said("assistant", value)] if value.strip() else None
+            return [Said("assistant", value)] if value.strip() and not is_cut(value) else None
         value = decoded
     if isinstance(value, dict):
         for key in ("choices", "generations", "output"):
@@ -90,8 +99,12 @@ def _is_message(value: Any) -> bool:
         return True
     if value.get("lc") is not None or isinstance(value.get("message"), dict):
         return True
-    marked = isinstance(value.get("role"), str) or value.get("type") in ROLES
+    marked = isinstance(value.get("role"), str) or _is_role(value.get("type"))
     return marked and bool(value.keys() & {"content", "parts", "tool_calls", "contents"})
+
+
+def _is_role(kind: Any) -> bool:
+    return isinstance(kind, str) and kind in ROLES
 
 
 def message(value: Mapping[str, Any], role: str = "user") -> Said:
@@ -102,7 +115,7 @@ def message(value: Mapping[str, Any], role: str = "user") -> Said:
         said = Said("assistant" if kind in _CALLS else "tool")
         return _with_parts(said, [value], value)
     named = value.get("role")
-    named = kind if not isinstance(named, str) and kind in ROLES else named
+    named = kind if not isinstance(named, str) and _is_role(kind) else named
     named = named if isinstance(named, str) else role
     said = Said(ROLES.get(named, named))
     content = value.get("parts", value.get("content", value.get("contents")))
@@ -116,7 +129,7 @@ def message(value: Mapping[str, Any], role: str = "user") -> Said:
 def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
     if value.get("lc") is not None and isinstance(value.get("kwargs"), dict):
         name = value["id"][-1] if isinstance(value.get("id"), list) and value["id"] else None
-        return {"type": name, **value["kwargs"]} if name in ROLES else value["kwargs"]
+        return {"type": name, **value["kwargs"]} if _is_role(name) else value["kwargs"]
     inner = value.get("message")
     if isinstance(inner, dict) and not isinstance(value.get("role"), str):
         return _unwrapped(inner)

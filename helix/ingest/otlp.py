@@ -23,6 +23,11 @@ _STARTS: Final = ("startTimeUnixNano", "start_time_unix_nano", "startTime", "sta
                   "timestamp")  # fmt: skip
 _ENDS: Final = ("endTimeUnixNano", "end_time_unix_nano", "endTime", "end_time")
 _ATTRIBUTES: Final = ("attributes", "span_attributes")
+_NO_ID: Final = ("AAAAAAAAAAA=", "AAAAAAAAAAA")
+_DROPPED: Final = (
+    ("droppedAttributesCount", "dropped_attributes_count"),
+    ("droppedEventsCount", "dropped_events_count"),
+)
 _READ: Final = frozenset(
     {
         "traceId", "trace_id", "spanId", "span_id", "id", "parentSpanId", "parent_span_id",
@@ -61,6 +66,7 @@ class Wire:
     scope: Mapping[str, Any] | None = None
     used: set[str] = field(default_factory=set)
     memo: Memo = field(default_factory=Memo)
+    is_cut: bool = False
 
     def take(self, *names: str) -> Any:
         """Return the first attribute of these names that is there, and count it as read."""
@@ -224,6 +230,7 @@ def wire(span: Any, resource: Any = None, scope: Any = None, trace: str | None =
         span,
         resource if isinstance(resource, dict) else None,
         scope if isinstance(scope, dict) else None,
+        is_cut=any(_first(span, *names) for names in _DROPPED),
     )
 
 
@@ -242,7 +249,7 @@ def _parent(span: Mapping[str, Any]) -> str | None:
     if found is None and isinstance(context, dict):
         found = context.get("spanId")
     parent = normalised_id(found)
-    return parent if parent is not None and parent.strip("0x") else None
+    return parent if parent is not None and parent not in _NO_ID and parent.strip("0x") else None
 
 
 def _time(span: Mapping[str, Any], names: tuple[str, ...]) -> int | None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from helix.ingest.conversation import ORPHAN, asked, input_of, is_control, output_of
 from helix.ingest.executed import AGENT, GENERATION, MESSAGE, SPAN, Claims, Done, Span, spelling
-from helix.ingest.history import History, News, Said, ToolCall, keys_of, without
+from helix.ingest.history import History, News, Said, ToolCall, keys_of, spelled, without
 from helix.ingest.identity import Ids, derived_id, normalised_id
 from helix.ingest.pairing import NOT_RECORDED, Call, Pairing, Result
 from helix.ingest.tree import arranged
@@ -43,7 +43,7 @@ class _Builder:
         self._ids = Ids(self._id)
         self._history = History()
         self._pairing = Pairing()
-        self._known: set[str] = set()
+        self._known: dict[str, Done] = {}
         self._results: set[str] = set()
         self._unspelled: list[tuple[str | None, Any]] = []
         self._emitted: list[Done] = []
@@ -127,7 +127,7 @@ class _Builder:
         if done.call is not None:
             done.call.seq = done.seq
             if done.call.key is not None:
-                self._known.add(done.call.key)
+                self._known[done.call.key] = done
             if span.has_output:
                 self._unspelled.append((span.output_text, span.output))
             elif span.error is None:
@@ -147,7 +147,7 @@ class _Builder:
             if said.text or said.calls:
                 self._message(said, at)
             for result in said.results:
-                self._result(result)
+                self._result(result, at)
 
     def _message(self, said: Said, at: int) -> None:
         taken = self._done[at].id
@@ -160,18 +160,26 @@ class _Builder:
 
     def _called(self, asked_for: ToolCall, at: int) -> Done:
         """Return the observation of a call: that of the span which executed it, or a new one."""
-        if asked_for.key is not None:
-            self._known.add(asked_for.key)
         done = self._claims.claim(asked_for)
-        if done is not None and done.call is not None and done.span is not None:
-            if not done.span.has_input:
-                done.call.arguments, done.call.free_text = asked_for.arguments, asked_for.free_text
+        if done is None or done.call is None or done.span is None:
+            done = self._unclaimed(asked_for, at)
+        elif not done.span.has_input:
+            done.call.arguments, done.call.free_text = asked_for.arguments, asked_for.free_text
+        elif spelled(done.call.arguments) != spelled(asked_for.arguments):
+            asked = {"callId": asked_for.key, "arguments": asked_for.arguments}
+            self._done[at].sources.append(asked)
+        if done.span is not None and done.call is not None:
             if done.call.key is None or asked_for.key is None:
                 done.call.flag("paired-by-position")
             if done.call.key is None:
                 done.key = asked_for.key
                 done.call.key = None if done.seq >= 0 else asked_for.key
-            return done
+        if asked_for.key is not None:
+            self._known[asked_for.key] = done
+        return done
+
+    def _unclaimed(self, asked_for: ToolCall, at: int) -> Done:
+        """Return the observation of a call that no span executed."""
         name = asked_for.name
         call = Call(asked_for.key, name, self._next(), self._done[at].id, asked_for.arguments)
         call.free_text = asked_for.free_text
@@ -183,10 +191,12 @@ class _Builder:
         self._emitted.append(made)
         return made
 
-    def _result(self, result: Result) -> None:
+    def _result(self, result: Result, at: int) -> None:
         """Give a result to its call; one that a span recorded already is a repetition."""
-        recorded = result.key in self._known or (result.key is None and self._is_recorded(result))
+        known = self._known.get(result.key) if result.key is not None else None
+        recorded = known is not None or (result.key is None and self._is_recorded(result))
         if recorded and not self._pairing.is_open(result.key):
+            self._repeated(result, known, at)
             return
         flags = self._pairing.result(result)
         if flags:
@@ -199,6 +209,15 @@ class _Builder:
                     taken, seq, ORPHAN, "EVENT", input=given, flags=flags, **output_of(result)
                 )
             )
+
+    def _repeated(self, result: Result, known: Done | None, at: int) -> None:
+        """Keep what a repetition says otherwise than the span did: an error, other words."""
+        span = known.span if known is not None else None
+        if span is not None and span.error is None and result.error is not None:
+            span.error, span.status = result.error, result.status
+        if not self._is_recorded(result):
+            value = result.text if result.value is NOT_RECORDED else result.value
+            self._done[at].sources.append({"callId": result.key, "content": value})
 
     def _is_recorded(self, result: Result) -> bool:
         self._results |= {spelling(text, value) for text, value in self._unspelled}

@@ -470,3 +470,67 @@ def test_a_damaged_line_stops_no_trace(tmp_path: Path) -> None:
     found, failures = read_bytes("\n".join(lines).encode(), tmp_path)
     assert [len(t.observations) for t in found] == [3]
     assert [f.line for f in failures] == [2]
+
+
+def test_messages_that_were_cut_are_marked_and_never_said_as_they_stand(tmp_path: Path) -> None:
+    first = agent_run()[2]
+    held = {pair["key"]: pair["value"]["stringValue"] for pair in first["attributes"]}
+    text = held["gen_ai.input.messages"]
+    cut = text[: text.index("rain") + 2]
+    one = span("chat", {"gen_ai.operation.name": "chat", "gen_ai.input.messages": cut}, start=1)
+    trace = read_value(batch(one), tmp_path)
+    assert transcript(trace) == [("user", "Weather in Oslo?"), ("assistant", "Let me look.")]
+    assert [o.flags for o in trace.observations if o.name == "chat"] == [("truncated",)]
+    assert trace.raw["spans"]["chat"]["attributes"]["gen_ai.input.messages"] == cut
+
+
+def test_text_that_only_begins_with_a_bracket_is_text(tmp_path: Path) -> None:
+    held = {"gen_ai.operation.name": "text_completion", "gen_ai.prompt": "[INST] Hi [/INST]"}
+    trace = read_value(batch(span("c", held, start=1)), tmp_path)
+    assert transcript(trace) == [("user", "[INST] Hi [/INST]")]
+    assert trace.all_flags == ()
+
+
+def test_dropped_attributes_mark_the_span(tmp_path: Path) -> None:
+    one = span("c", {"gen_ai.operation.name": "chat"}, start=1, droppedAttributesCount=2)
+    assert read_value(batch(one), tmp_path).observations[0].flags == ("truncated",)
+
+
+def test_what_the_history_says_otherwise_than_the_span_is_kept(tmp_path: Path) -> None:
+    first, executed, _ = agent_run()
+    executed["attributes"][2] = otlp.attributes({"gen_ai.tool.call.arguments": '{"city": "OSL"}'})[
+        0
+    ]
+    failed = {"type": "tool_result", "tool_use_id": "c1", "content": "rain, they say",
+              "is_error": True}  # fmt: skip
+    second = chat("second", [USER, CALL, message("user", failed)], [], start=30)
+    trace = read_value(batch(first, executed, second), tmp_path)
+    (call,) = trace.tools()
+    assert (call.input, call.output_text) == ({"city": "OSL"}, "rain")
+    assert (call.error, call.status) == ("rain, they say", "error")
+    assert {"callId": "c1", "arguments": {"city": "Oslo"}} in trace.raw["spans"]["first"][
+        "messages"
+    ]
+    kept = trace.raw["spans"]["second"]["messages"]
+    assert {"callId": "c1", "content": "rain, they say"} in kept
+
+
+def test_base64_ids_stay_as_they_are(tmp_path: Path) -> None:
+    held = {"gen_ai.operation.name": "plan"}
+    spans = [span("a", held, trace="W47/95gDgQPSaY==", id="BRmXN5ZgQSE=", parent="AAAAAAAAAAA=",
+                  start=1),
+             span("b", held, trace="W47/95gDgQPSaY==", id="BRmXN5ZgQSI=", parent="BRmXN5ZgQSE=",
+                  start=2)]  # fmt: skip
+    trace = read_value(batch(*spans), tmp_path)
+    assert trace.id == "W47/95gDgQPSaY=="
+    assert [(o.id, o.parent_id, o.flags) for o in trace.observations] == [
+        ("BRmXN5ZgQSE=", None, ()), ("BRmXN5ZgQSI=", "BRmXN5ZgQSE=", ()),
+    ]  # fmt: skip
+
+
+def test_a_first_line_without_spans_is_no_obstacle(tmp_path: Path) -> None:
+    lines = [{"resourceSpans": []}, batch(*agent_run())]
+    found, failures = read_bytes("\n".join(map(json.dumps, lines)).encode(), tmp_path)
+    assert (len(found), failures) == (1, [])
+    found, failures = read_bytes(b'{"resourceSpans": []}', tmp_path / "empty")
+    assert (found, [f.reason for f in failures]) == ([], ["no span in it"])

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from helix.ingest.history import Said
 from helix.ingest.identity import normalised_id
-from helix.ingest.messages import message, messages_of
+from helix.ingest.memo import leading
+from helix.ingest.messages import is_cut, message, messages_of
 from helix.ingest.otlp import Wire, plain
 from helix.ingest.spans import AGENT, GENERATION, SPAN, Span
 from helix.model.jsontext import decode_container
@@ -139,9 +140,13 @@ def _instructions(value: Any) -> list[Said]:
 def _messages(w: Wire, name: str, role: str) -> list[Said]:
     if name not in w.attributes:
         return []
-    found = w.memo.messages(w.attributes[name], role)
+    value = w.attributes[name]
+    found = w.memo.messages(value, role)
     if found is not None:
         w.used.add(name)
+    elif is_cut(value):
+        w.is_cut = True
+        return leading(value, role)
     return found or []
 
 

@@ -21,7 +21,8 @@ def detect(value: Any) -> Match | None:
     """Recognise spans with gen_ai.* or Traceloop attributes, and spans as such with less weight."""
     found = heads(value)
     if not found:
-        return None
+        empty = isinstance(value, dict) and isinstance(value.get("resourceSpans"), list)
+        return Match("resourceSpans without a span") if empty else None
     for name in (name for _, names in found for name in names):
         if name.startswith(_MARKS):
             return Match(f"spans with {name}", specificity=2)

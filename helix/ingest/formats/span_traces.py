@@ -82,15 +82,21 @@ def traces(
     closing = deque(sorted(last, key=lambda trace_id: last[trace_id]))
     opened: dict[str, _Open] = {}
     built = _Builder(format_name)
+    empty: Record | None = None
     for record in records:
         if isinstance(record, LoadFailure):
             yield record
             continue
+        empty = empty or record
         while closing and last[closing[0]] < record.line:
             found = opened.pop(trace_id := closing.popleft(), None)
             if found is not None:
                 yield built.trace(trace_id, found)
-        yield from _take(record, opened)
+        for failure in _take(record, opened):
+            yield failure
+            built.told = True
+    if empty is not None and not opened and not built.told:
+        yield LoadFailure(file=empty.file, line=empty.line, reason="no span in it")
     for trace_id in list(opened):
         yield built.trace(trace_id, opened.pop(trace_id))
 
@@ -123,15 +129,20 @@ def _last_lines(lines: Lines) -> dict[str, int]:
 
 
 class _Builder:
-    """Builds the traces of one file; what a record's bytes may hold is looked up once."""
+    """Builds the traces of one file; what a record's bytes may hold is looked up once.
+
+    `told` says whether anything came of the file so far.
+    """
 
     def __init__(self, format_name: str) -> None:
         self._format = format_name
+        self.told = False
         self._seen: tuple[Record, frozenset[str]] | None = None
 
     def trace(self, trace_id: str, found: _Open) -> Trace | LoadFailure:
         """Return the trace of some spans, or why there is none."""
         first = found.records[0]
+        self.told = True
         try:
             source = Source(first.file, first.line, self._format, _digest(found))
             trace = _trace(source, trace_id, found.wires)
@@ -183,6 +194,8 @@ def _trace(source: Source, trace_id: str, wires: Sequence[Wire]) -> Trace:
         labels |= hidden
         span = dialect(w)(w)
         span.rest = partial(_rest, w, span.name)
+        if w.is_cut:
+            span.flags.append("truncated")
         spans.append(span)
     flags = ["duplicate-id"] if repeated else []
     return build(
