@@ -23,7 +23,6 @@ help: ## list these targets
 
 demo: $(RUN) ## evaluate the demo's traces and say where the report is
 	@$(BIN)/helix evaluate experiment=demo
-	@echo "Report: $(CURDIR)/$$(ls -t outputs/evaluate/*/report.html | head -n 1)"
 
 test: $(DEV) ## run the whole suite but its slow tests; ARGS="-k gate" goes to pytest
 	@$(BIN)/python -m pytest -n auto $(ARGS)

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from helix.errors import ArtifactError
 from helix.model.lines import decode_line
+from helix.model.manifest import ManifestEntry
 from helix.model.scorecard import SCORECARD_SCHEMA_VERSION, Scorecard
 from helix.model.verdict import VERDICT_SCHEMA_VERSION, MatrixVerdictFile
 
@@ -36,14 +37,11 @@ class RunFiles:
 
     def lines(self) -> Iterator[MatrixVerdictFile]:
         """Yield the verdict lines in plan order."""
-        path = self.folder / "verdicts.jsonl"
-        try:
-            with open(path, "rb") as file:
-                for number, line in enumerate(file, 1):
-                    where = f"{path}, line {number}"
-                    yield _read(where, line, MatrixVerdictFile, VERDICT_SCHEMA_VERSION)
-        except OSError as error:
-            raise ArtifactError(f"{path} cannot be read: {error.strerror}") from None
+        return _rows(self.folder / "verdicts.jsonl", MatrixVerdictFile)
+
+    def manifest(self) -> Iterator[ManifestEntry]:
+        """Yield every trace that was found: its place, digest and fidelity."""
+        return _rows(self.folder / "manifest.jsonl", ManifestEntry)
 
     def undone(self) -> tuple[tuple[str, str], ...]:
         """Return (trace, criterion) of every cell that failed or is undecided."""
@@ -58,6 +56,15 @@ class RunFiles:
             for criterion, state in line.dense_map.items():
                 if state in states:
                     yield line.trajectory_id, criterion
+
+
+def _rows(path: Path, kind: type[T]) -> Iterator[T]:
+    try:
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                yield _read(f"{path}, line {number}", line, kind, VERDICT_SCHEMA_VERSION)
+    except OSError as error:
+        raise ArtifactError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def _read(where: object, data: bytes, kind: type[T], version: str) -> T:

@@ -388,3 +388,13 @@ def test_a_waiver_holds_until_its_day_and_is_shown(
     )  # fmt: skip
     assert done.run_verdict == verdict
     assert done.scorecard.gate.waivers[0]["expired"] is (verdict == "fail")
+
+
+def test_every_report_that_was_written_is_named_last(folder: Path) -> None:
+    ran = command(
+        "subject.traces=traces.jsonl", "criteria.file=suite.yaml", "report.out=[terminal,markdown]",
+        f"report.to.json={folder / 'all.json'}", f"hydra.run.dir={folder / 'run'}",
+    )  # fmt: skip
+    named = [one for one in ran.stdout.splitlines() if one.startswith("Report: ")]
+    assert named == [f"Report: {folder / 'run' / 'report.md'}", f"Report: {folder / 'all.json'}"]
+    assert all(Path(one.removeprefix("Report: ")).is_file() for one in named)

@@ -272,7 +272,7 @@ def test_a_fresh_clone_runs_the_demo_with_one_command_and_again_at_once(clone: P
         assert demo.returncode == 0, demo.stdout + demo.stderr
         report = re.search(r"^Report: (.+)$", demo.stdout, re.MULTILINE)
         assert report, demo.stdout
-        assert Path(report.group(1)).is_file()
+        assert (clone / report.group(1)).is_file()
         assert ("Setting up" not in demo.stderr) is quiet
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from helix.app import failures
@@ -13,6 +14,7 @@ from helix.model.config import ReportConfig
 from helix.registry import Registry, Renderer
 from helix.reports.run import RunMeta, RunReport, compose
 from helix.runmeta import helix_version
+from helix.runs import RunFiles
 
 PAGE = "html"
 
@@ -30,10 +32,9 @@ def render(
 ) -> tuple[bytes, ExitCode]:
     """Write the reports; return what goes to standard output, and INTERNAL if one broke."""
     files = {item.name: _place(item, done.run_dir, config) for item in wanted}
-    page = files.get(PAGE)
-    report = _report(done, rerun, page)
+    report = _report(done, rerun, files.get(PAGE) is not None)
     output, code = b"", ExitCode.PASS
-    # What goes to standard output comes last: it names the page that was written.
+    # What goes to standard output comes last: it names the reports that were written.
     for item in sorted(wanted, key=lambda item: files[item.name] is None):
         try:
             data, file = item.render(report), files[item.name]
@@ -42,6 +43,8 @@ def render(
                 continue
             file.parent.mkdir(parents=True, exist_ok=True)
             atomic_write(file, data)
+            written = (*report.meta.written, os.fspath(file))
+            report = replace(report, meta=replace(report.meta, written=written))
         except Exception as error:
             failures.told(error, f"report {item.name}")
             code = ExitCode.INTERNAL
@@ -54,14 +57,20 @@ def _place(item: Renderer, run_dir: Path, config: ReportConfig) -> Path | None:
     return None if item.filename is None else run_dir / item.filename
 
 
-def _report(done: Finished, rerun: str, page: Path | None) -> RunReport:
+def _report(done: Finished, rerun: str, with_traces: bool) -> RunReport:
     meta = RunMeta(
         run_dir=os.fspath(done.run_dir),
-        report_path=None if page is None else os.fspath(page),
+        baseline=done.prepared.config.gate.baseline,
         rerun=rerun,
         duration_s=done.duration_s,
         started_at=done.started_at,
         helix_version=helix_version(),
     )
-    traces = done.traces if page is not None else ()
-    return compose(done.scorecard, done.verdicts(), traces, suite=done.criteria, meta=meta)
+    return compose(
+        done.scorecard,
+        done.verdicts(),
+        done.traces if with_traces else (),
+        suite=done.criteria,
+        manifest=RunFiles(done.run_dir).manifest(),
+        meta=meta,
+    )

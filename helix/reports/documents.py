@@ -47,8 +47,11 @@ def _markdown(report: RunReport) -> Iterator[str]:
     card, md = report.scorecard, escape_markdown
     yield f"# Gate: {SYMBOLS[card.run_verdict]} {card.run_verdict}"
     yield ""
-    yield f"{md(summary.gate_reason(card))}. {md(summary.examined(card))}."
+    reason = summary.sentence(summary.gate_reason(card, report.meta.baseline))
+    yield f"{md(reason)}. {md(summary.examined(card))}."
     yield ""
+    for waiver in summary.waivers(card):
+        yield f"- waived: {md(waiver)}"
     for gap in card.gate.gaps:
         yield f"- gap: {md(gap)}"
     yield ""
@@ -74,11 +77,14 @@ def _cells(report: RunReport) -> Iterator[str]:
     md = escape_markdown
     found = report.cells("fail", "incomplete", "uncertain")
     for trace, cell in found[:SHOWN_CELLS]:
-        told = first_line(cell.critique, 300) or "nothing was said"
+        told = first_line(cell.critique or cell.detail, 300) or "nothing was said"
         state = f"{SYMBOLS[cell.standing]} {cell.standing}"
-        yield f"- {state} {md(cell.row.id)} on {md(trace.name)}: {md(told)}"
+        place = f" ({md(trace.file)})" if trace.file else ""
+        yield f"- {state} {md(cell.row.id)} on {md(trace.name)}{place}: {md(told)}"
         if cell.action:
             yield f"  - {md(cell.cause or 'no cause recorded')}: {md(cell.action)}"
+        if cell.detail and cell.critique != cell.detail and cell.critique:
+            yield f"  - {md(first_line(cell.detail, 300))}"
         for ref in cell.refs[:1]:
             if ref.value is not None:
                 yield f"  - {md(ref.obs)} {md(ref.path)}: “{md(ref.value)}”"

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from helix.reports import summary, words
-from helix.reports.run import RunMeta, RunReport
+from helix.reports.run import RunReport
 from helix.reports.visible import one_line, visible
 
 TEMPLATES = files("helix.reports") / "templates"
@@ -26,7 +26,8 @@ def render_html(report: RunReport) -> bytes:
         meta=report.meta,
         columns=report.columns,
         firsts=_firsts(report),
-        execution=_execution(report.meta),
+        execution=_execution(report),
+        unread=summary.unreadable(report.scorecard.load.failures),
         style_hash=_hash("report.css"),
         script_hash=_hash("report.js"),
     )
@@ -39,8 +40,10 @@ def _firsts(report: RunReport) -> dict[str, str]:
     return {cell.row.id: f"t{trace.index}-c{cell.row.index}" for trace, cell in found}
 
 
-def _execution(meta: RunMeta) -> list[tuple[str, str | None]]:
+def _execution(report: RunReport) -> list[tuple[str, str | None]]:
+    meta = report.meta
     return [
+        ("traces in", report.folder or "."),
         ("run directory", meta.run_dir),
         ("started", meta.started_at),
         ("time", words.duration(meta.duration_s)),

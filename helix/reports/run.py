@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from helix.model.criterion import Criterion
+from helix.model.manifest import ManifestEntry
 from helix.model.scorecard import CriterionRow, Scorecard
 from helix.model.trace import Trace
 from helix.model.verdict import Cause, CellState, MatrixVerdictFile, NotApplicable, Ref, Verdict
@@ -27,11 +28,13 @@ Traces = Iterable[Trace] | Callable[[frozenset[str]], Iterable[Trace]]
 class RunMeta:
     """How this execution went; None is not recorded (METHOD 86).
 
-    `rerun` is the command that runs just the failures again; `report_path` is where the page is.
+    `rerun` is the command that runs just the failures again, `written` the files of the reports,
+    `baseline` the run that the gate compares with.
     """
 
     run_dir: str | None = None
-    report_path: str | None = None
+    written: tuple[str, ...] = ()
+    baseline: str | None = None
     rerun: str | None = None
     duration_s: float | None = None
     started_at: str | None = None
@@ -54,7 +57,10 @@ class RowView:
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """One criterion on one trace: how it stands, in whose words, on what evidence."""
+    """One criterion on one trace: how it stands, in whose words, on what evidence.
+
+    `reason` is what went wrong where nobody adjudicated it.
+    """
 
     row: RowView
     state: CellState
@@ -62,6 +68,7 @@ class CellView:
     cause: Cause | None
     entry: Verdict | NotApplicable | None
     refs: tuple[Ref, ...]
+    reason: str = ""
 
     @property
     def critique(self) -> str:
@@ -81,12 +88,33 @@ class CellView:
         blocked = self.verdict.blocked_by if self.verdict else None
         return next_action(self.cause, blocked.kind if blocked else None)
 
+    @property
+    def detail(self) -> str:
+        """Why the cell is undecided, in particular; empty where nobody said."""
+        if self.action is None:
+            return ""
+        if self.verdict is None:
+            return self.reason
+        if self.verdict.cause == "malformed":
+            return _lacks(self.verdict, self.row.criterion)
+        blocked = self.verdict.blocked_by
+        return blocked.text if blocked else self.critique
+
+    @property
+    def judged(self) -> bool:
+        """Whether a judge had a part in it, so that a verifier may."""
+        entry = self.entry
+        if entry is None or entry.produced_by == "code":
+            return False
+        return entry.code is None or entry.code.critique != entry.critique
+
 
 @dataclass(frozen=True, slots=True)
 class TraceView:
     """One trace (one replicate of it): its cells in suite order; its steps, or why there are none.
 
-    `places` says where in the steps each ref stands, `anchors` where each agent step does.
+    `file` is where the trace was read, below the folder of all, with its line; `places` says where
+    in the steps each ref stands, `anchors` where each agent step does.
     """
 
     index: int
@@ -97,6 +125,7 @@ class TraceView:
     places: Mapping[Ref, Place] = field(default_factory=dict)
     anchors: Mapping[int, Place] = field(default_factory=dict)
     hidden: str | None = None
+    file: str | None = None
 
     @property
     def id(self) -> str:
@@ -127,13 +156,17 @@ class TraceView:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """Everything that is known of a run; renderers project it and add nothing."""
+    """Everything that is known of a run; renderers project it and add nothing.
+
+    `folder` is where all the traces' files stand.
+    """
 
     scorecard: Scorecard
     lines: tuple[MatrixVerdictFile, ...]
     rows: tuple[RowView, ...]
     traces: tuple[TraceView, ...]
     meta: RunMeta
+    folder: str = ""
 
     @property
     def shown(self) -> int:
@@ -166,25 +199,43 @@ def compose(
     traces: Traces = (),
     *,
     suite: Sequence[Criterion] = (),
+    manifest: Iterable[ManifestEntry] = (),
     meta: RunMeta = RunMeta(),
 ) -> RunReport:
     """Return the report of a run.
 
     `traces` is an iterable, or a function that gets the ids to show and returns their traces in
     any order; it is called at most once. Give `()` when no renderer shows steps. Traces that are
-    not among the lines are passed over.
+    not among the lines are passed over. The manifest says in which file each trace stands.
     """
     lines = tuple(lines)
     stated = {criterion.criterion_id: criterion for criterion in suite}
     rows = tuple(
         RowView(at, row, stated.get(row.criterion_id)) for at, row in enumerate(scorecard.criteria)
     )
-    views = [_trace_view(at, line, rows) for at, line in enumerate(lines)]
-    return RunReport(scorecard, lines, rows, _with_steps(views, traces), meta)
+    files = {e.id: f"{e.file}:{e.line}" if e.line else e.file for e in manifest}
+    folder = _folder(list(files.values()))
+    below = {trace: file[len(folder) :] for trace, file in files.items()}
+    views = [_trace_view(at, line, rows, below) for at, line in enumerate(lines)]
+    return RunReport(scorecard, lines, rows, _with_steps(views, traces), meta, folder)
 
 
-def _by_standing(view: TraceView) -> tuple[int, int]:
-    return WORST_FIRST.index(view.standing), view.index
+def _folder(files: list[str]) -> str:
+    """Return the folder that all files stand in, with its final separator; empty for none."""
+    folder = files[0] if files else ""
+    while folder and not (folder[-1] in "/\\" and all(f.startswith(folder) for f in files)):
+        folder = folder[:-1]
+    return folder
+
+
+def _by_standing(view: TraceView) -> tuple[int, tuple[bool, int], int, int]:
+    """Order by how a trace stands, by the gravest row that stands so, by how many rows do."""
+    place = WORST_FIRST.index(view.standing)
+    if view.standing in ("pass", "na"):
+        return place, (True, 0), 0, view.index
+    rows = [_weight(cell.row) for cell in view.cells if cell.standing == view.standing]
+    gravest = min(((not_gating, severity) for severity, not_gating, _ in rows), default=(True, 4))
+    return place, gravest, -len(rows), view.index
 
 
 def _weight(row: RowView) -> tuple[int, bool, int]:
@@ -193,13 +244,15 @@ def _weight(row: RowView) -> tuple[int, bool, int]:
     return (order.index(severity) if severity in order else 4, not row.row.gating, row.index)
 
 
-def _trace_view(index: int, line: MatrixVerdictFile, rows: Sequence[RowView]) -> TraceView:
+def _trace_view(
+    index: int, line: MatrixVerdictFile, rows: Sequence[RowView], files: Mapping[str, str]
+) -> TraceView:
     entries: dict[str, Verdict | NotApplicable] = {v.criterion_id: v for v in line.verdicts}
     entries |= {n.criterion_id: n for n in line.not_applicable}
     cells = tuple(_cell(row, line, entries.get(row.id)) for row in rows if row.id in line.dense_map)
     found = {cell.standing for cell in cells}
     standing: Standing = next((s for s in WORST_FIRST if s in found), "incomplete")
-    return TraceView(index, line, standing, cells)
+    return TraceView(index, line, standing, cells, file=files.get(line.trajectory_id))
 
 
 def _cell(row: RowView, line: MatrixVerdictFile, entry: Verdict | NotApplicable | None) -> CellView:
@@ -209,7 +262,21 @@ def _cell(row: RowView, line: MatrixVerdictFile, entry: Verdict | NotApplicable 
     if isinstance(entry, Verdict):
         cause = cause or entry.cause
     standing: Standing = "incomplete" if unjudged else state
-    return CellView(row, state, standing, cause, entry, _refs(entry))
+    reason = line.not_adjudicated_reasons.get(row.id) or ""
+    if cause == "truncated":
+        reason = reason or line.fidelity.reason or ""
+    return CellView(row, state, standing, cause, entry, _refs(entry), reason)
+
+
+def _lacks(verdict: Verdict, criterion: Criterion | None) -> str:
+    """Return what a verdict lacks that a judge must give (METHOD 40, 46)."""
+    bound = {binding.term for binding in verdict.bindings}
+    unbound = [term for term in (criterion.terms if criterion else ()) if term not in bound]
+    lacking = [f"what it binds '{term}' to" for term in unbound]
+    if not verdict.refs:
+        lacking.append("evidence")
+    told = " and ".join(lacking) or "what would decide it"
+    return f"the judge's answer lacks {told}"
 
 
 def _refs(entry: Verdict | NotApplicable | None) -> tuple[Ref, ...]:
@@ -259,7 +326,8 @@ def _laid_out(view: TraceView, trace: Trace) -> TraceView:
         return replace(view, hidden="the trace has changed since it was evaluated")
     walked = [step.ref for step in view.line.judge_steps if step.ref is not None]
     refs = dict.fromkeys([*(r for c in view.cells for r in c.refs), *_bound(view), *walked])
-    steps, places = lay_out(trace, f"t{view.index}", list(refs))
+    numbers = {step.id: step.n for step in view.line.agent_steps}
+    steps, places = lay_out(trace, f"t{view.index}", list(refs), numbers)
     owners = {step.owner: Place(step.anchor, f"step {step.n}") for step in steps if step.n}
     anchors = {step.n: owners[step.id] for step in view.line.agent_steps if step.id in owners}
     return replace(view, steps=steps, places=places, anchors=anchors)

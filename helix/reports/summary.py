@@ -2,27 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from helix.model.manifest import LoadFailure
 from helix.model.scorecard import CriterionRow, JudgeRecord, Ratio, Scorecard
 from helix.model.verdict import Scan
 from helix.reports.visible import one_line
 from helix.reports.words import NOT_RECORDED, counted, money
 
 
-def gate_reason(card: Scorecard) -> str:
-    """Return in one sentence why the gate stands as it does."""
-    failing = card.gate.failing
+def gate_reason(card: Scorecard, baseline: str | None = None) -> str:
+    """Return in one sentence why the gate stands as it does; `baseline` names the earlier run."""
+    gating = [row for row in card.criteria if row.gating]
+    known = sum(row.known or 0 for row in gating)
+    new = sum(row.new or 0 for row in gating)
+    compared = any(row.known is not None for row in gating)
+    against = f"against baseline {one_line(baseline)}" if baseline else "against the baseline"
+    found = f"{counted(known, 'known failure')}, {new:,} new"
     if card.run_verdict == "fail":
-        if not failing:
-            return "a gating criterion fails"
-        return f"{counted(len(failing), 'gating criterion fails', 'gating criteria fail')}"
+        failing = len(card.gate.failing) or 1
+        told = counted(failing, "gating criterion fails", "gating criteria fail")
+        return f"{told} {against} ({found})" if compared else told
     if card.run_verdict == "incomplete":
-        gaps = len(card.gate.gaps)
-        return f"nothing gating fails, but {counted(gaps, 'gap')} must be closed before it can pass"
-    gating = sum(1 for row in card.criteria if row.gating)
-    return f"{counted(gating, 'gating criterion holds', 'gating criteria hold')}"
+        waived = " that is not waived" if any(row.waived for row in gating) else ""
+        anew = f" anew {against} ({found})" if compared else ""
+        gaps = counted(len(card.gate.gaps), "gap")
+        return f"nothing gating fails{anew}{waived}, but {gaps} must be closed before it can pass"
+    return f"passes {against}: {found}; {_held(gating)}" if compared else _held(gating)
+
+
+def _held(gating: Sequence[CriterionRow]) -> str:
+    """Return how many gating criteria hold, are waived, apply to no trace."""
+    holds = sum(1 for row in gating if row.result == "pass")
+    waived = sum(1 for row in gating if row.waived and row.result != "pass")
+    nowhere = sum(1 for row in gating if row.result == "na")
+    told = [counted(holds, "gating criterion holds", "gating criteria hold")]
+    told += [f"{waived:,} waived"] if waived else []
+    told += [counted(nowhere, "applies nowhere", "apply nowhere")] if nowhere else []
+    return ", ".join(told)
+
+
+def waived(card: Scorecard, criterion: str, trace: str | None = None) -> str | None:
+    """Return who vouches until when for a criterion, on all traces or on one; None for nobody."""
+    for waiver in card.gate.waivers:
+        covers = (waiver["criterion"], waiver.get("trace")) == (criterion, trace)
+        if covers and not waiver.get("expired"):
+            return f"waived by {waiver['by']} until {waiver['expires']}"
+    return None
+
+
+def waivers(card: Scorecard) -> list[str]:
+    """Return every waiver in words: what it covers, by whom, until when, why."""
+    return [_waiver(waiver) for waiver in card.gate.waivers]
+
+
+def _waiver(waiver: Mapping[str, Any]) -> str:
+    on = f" on {waiver['trace']}" if waiver.get("trace") else ""
+    until = "expired" if waiver.get("expired") else "until"
+    because = f" ({waiver['reason']})" if waiver.get("reason") else ""
+    return f"{waiver['criterion']}{on} by {waiver['by']}, {until} {waiver['expires']}{because}"
+
+
+def fails_on(row: CriterionRow, lines: int) -> str:
+    """Return how many traces a criterion fails on, and how many of them the baseline knows."""
+    told = f"fails on {counted(lines, 'trace')}"
+    if row.known or row.new:
+        told += f": {row.known or 0:,} known, {row.new or 0:,} new"
+    return told
+
+
+def unreadable(failures: Iterable[LoadFailure]) -> list[tuple[str, str, list[str]]]:
+    """Return each reason, how many files or records it kept from being read, and their places."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for failure in failures:
+        place = f"{failure.file}:{failure.line}" if failure.line else failure.file
+        noun = "record" if failure.line else "file"
+        found.setdefault((noun, failure.reason), []).append(place)
+    return [(counted(len(at), noun), reason, at) for (noun, reason), at in found.items()]
 
 
 def sentence(text: str) -> str:
@@ -72,7 +129,8 @@ def judge_line(judge: JudgeRecord) -> str:
 def verifier_line(card: Scorecard) -> str:
     """Return what the verifier did; without one, that nothing was verified."""
     if card.verifier.backend == "none":
-        return "none, so verdicts are not verified"
+        judged = card.judge.backend != "none"
+        return "none, so verdicts are not verified" if judged else "none (code needs none)"
     seen = card.verification
     return (
         f"{judge_line(card.verifier)}: {seen.confirmed:,} confirmed, "
@@ -102,7 +160,7 @@ def share(ratio: Ratio) -> str:
 def prevalence(row: CriterionRow) -> str:
     """Return how often a criterion fails among the cells that were decided."""
     if not row.prevalence.n:
-        return "never decided"
+        return "applies nowhere" if row.result == "na" else "never decided"
     return f"fails {row.prevalence.k:,} of {row.prevalence.n:,} decided"
 
 

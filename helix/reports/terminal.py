@@ -25,7 +25,10 @@ from helix.reports.words import ASCII_SYMBOLS, SYMBOLS, Standing, counted, durat
 SHOWN_CRITERIA = 20
 SHOWN_TRACES = 3
 SHOWN_NAMES = 6
+SHOWN_REASONS = 10
 QUOTE = 120
+DETAIL = 240
+REASON = 600
 STYLES = {
     "fail": "bold red",
     "incomplete": "bold magenta",
@@ -125,25 +128,48 @@ def _by_row(found: Found) -> list[tuple[RowView, Found]]:
     return [(group[0][1].row, group) for group in listed]
 
 
-def _heading(page: _Page, standing: Standing, row: RowView, note: str) -> None:
-    gating = "" if row.row.gating else ", not gating"
+def _heading(page: _Page, standing: Standing, row: RowView, *notes: str | None) -> None:
     severity, name = one_line(row.row.severity), one_line(row.id)
-    page.line(page.state(standing), f"  {severity}  ", (name, "bold"), (f"  {note}{gating}", "dim"))
+    told = [one_line(note) for note in notes if note]
+    told += [] if row.row.gating else ["not gating"]
+    page.line(
+        page.state(standing), f"  {severity}  ", (name, "bold"), ("  " + ", ".join(told), "dim")
+    )
 
 
 def _failures(page: _Page, report: RunReport) -> None:
     groups = _by_row(report.cells("fail"))
+    card = report.scorecard
     for row, found in groups[:SHOWN_CRITERIA]:
-        _heading(page, "fail", row, f"fails on {counted(len(found), 'trace')}")
+        told = summary.fails_on(row.row, len(found))
+        _heading(page, "fail", row, told, summary.waived(card, row.id))
+        new = frozenset(row.row.new_traces)
+        found.sort(key=lambda pair: pair[0].id not in new)
         for trace, cell in found[:SHOWN_TRACES]:
-            page.line(("trace ", "dim"), one_line(trace.name), indent=2)
+            excuse = summary.waived(card, row.id, trace.id) or ("new" if trace.id in new else None)
+            _trace(page, trace, excuse)
             page.line(first_line(cell.critique, 240) or "no critique was recorded", indent=4)
             for ref in cell.refs[:1]:
-                page.line(*_cited(ref), indent=4)
+                if not _told(ref, cell):
+                    page.line(*_cited(ref), indent=4)
         if len(found) > SHOWN_TRACES:
             page.line((f"and {len(found) - SHOWN_TRACES:,} more; see report", "dim"), indent=2)
         page.gap()
     _rest(page, groups)
+
+
+def _trace(page: _Page, trace: TraceView, note: str | None) -> None:
+    parts: list[Styled] = [("trace ", "dim"), one_line(trace.name)]
+    if trace.file:
+        parts.append((f"  {one_line(trace.file)}", "dim"))
+    if note:
+        parts.append((f"  {one_line(note)}", "dim"))
+    page.line(*parts, indent=2)
+
+
+def _told(ref: Ref, cell: CellView) -> bool:
+    """Whether a check's own words already say what an empty scan shows: that nothing is there."""
+    return ref.scan is not None and not ref.scan.items and not cell.judged
 
 
 def _cited(ref: Ref) -> Iterable[Styled]:
@@ -165,22 +191,41 @@ def _undecided(page: _Page, report: RunReport) -> None:
         groups.setdefault(key, []).append((trace, cell))
     for (standing, cause, action), found in groups.items():
         page.line(page.state(standing), "  ", (cause, "bold"), (" → ", "dim"), action)
-        for names, rows in list(_by_traces(found).items())[:SHOWN_CRITERIA]:
+        for (traces, detail), rows in list(_by_traces(found).items())[:SHOWN_CRITERIA]:
             page.line(summary.listed(rows, SHOWN_NAMES), indent=2)
-            page.line(("trace ", "dim"), summary.listed(names, SHOWN_NAMES), indent=4)
+            if detail:
+                page.line(detail, indent=4)
+            page.line(("trace ", "dim"), summary.listed(traces, SHOWN_NAMES), indent=4)
         page.gap()
 
 
-def _by_traces(found: Found) -> dict[tuple[str, ...], list[str]]:
-    """Return criteria by the traces they are undecided on, so that a lost trace is told once."""
-    traces: dict[str, list[str]] = {}
+def _by_traces(found: Found) -> dict[tuple[tuple[str, ...], str], list[str]]:
+    """Return criteria by traces and detail, so that what a lost trace lacks is told once."""
+    rows: dict[str, Found] = {}
     for trace, cell in found:
         row = one_line(f"{cell.row.row.severity} {cell.row.id}")
-        traces.setdefault(row, []).append(one_line(trace.name, 60))
-    merged: dict[tuple[str, ...], list[str]] = {}
-    for row, names in traces.items():
-        merged.setdefault(tuple(names), []).append(row)
+        rows.setdefault(row, []).append((trace, cell))
+    merged: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    for row, pairs in rows.items():
+        merged.setdefault((_places(pairs), _detail(pairs)), []).append(row)
     return merged
+
+
+def _places(pairs: Found) -> tuple[str, ...]:
+    """Return the traces' names, with their files where they are few."""
+    if len(pairs) > SHOWN_TRACES:
+        return tuple(one_line(trace.name, 60) for trace, _ in pairs)
+    return tuple(
+        one_line(trace.name, 60) + (f" ({one_line(trace.file)})" if trace.file else "")
+        for trace, _ in pairs
+    )
+
+
+def _detail(pairs: Found) -> str:
+    """Return why the cells are undecided; where the reasons differ, the first with its trace."""
+    details = dict.fromkeys(first_line(cell.detail, DETAIL) for _, cell in pairs)
+    first = next(iter(details))
+    return first if len(details) == 1 or not first else f"{one_line(pairs[0][0].name, 60)}: {first}"
 
 
 def _rest(page: _Page, groups: list[tuple[RowView, Found]]) -> None:
@@ -195,11 +240,17 @@ def _load_failures(page: _Page, report: RunReport) -> None:
     if not failures:
         return
     page.line(page.state("incomplete", "unreadable"), f"  {counted(len(failures), 'record')}")
-    for failure in failures[:10]:
-        at = f":{failure.line}" if failure.line else ""
-        page.line(f"{one_line(failure.file)}{at}  {one_line(failure.reason, 200)}", indent=2)
-    if len(failures) > 10:
-        page.line((f"and {len(failures) - 10:,} more; see scorecard.json", "dim"), indent=2)
+    reasons = summary.unreadable(failures)
+    for many, reason, places in reasons[:SHOWN_REASONS]:
+        if len(places) == 1:
+            page.line(f"{one_line(places[0])}  {one_line(reason, REASON)}", indent=2)
+            continue
+        page.line(f"{many}: {one_line(reason, REASON)}", indent=2)
+        names = [one_line(place) for place in places]
+        page.line((summary.listed(names, SHOWN_NAMES, "see scorecard.json"), "dim"), indent=4)
+    if len(reasons) > SHOWN_REASONS:
+        more = counted(len(reasons) - SHOWN_REASONS, "reason")
+        page.line((f"and {more} more; see scorecard.json", "dim"), indent=2)
     page.gap()
 
 
@@ -211,8 +262,13 @@ def _passes(page: _Page, report: RunReport) -> None:
     else:
         folded = f"  {counted(card.cells.pass_, 'cell')} folded here"
         if held:
-            folded += f"; {counted(held, 'criterion holds', 'criteria hold')} wherever it applies"
+            one, many = "criterion holds wherever it applies", "criteria hold wherever they apply"
+            folded += f"; {counted(held, one, many)}"
         page.line(page.state("pass"), folded)
+    nowhere = [one_line(row.criterion_id) for row in card.criteria if row.result == "na"]
+    if nowhere:
+        told = counted(len(nowhere), "criterion applies nowhere", "criteria apply nowhere")
+        page.line(page.state("na"), f"  {told}: {summary.listed(nowhere, SHOWN_NAMES)}")
     page.gap()
 
 
@@ -224,6 +280,8 @@ def _judges(page: _Page, report: RunReport) -> None:
         judge += f"; {one_line(summary.validation_line(card))}"
     page.line(("Judge: ", "dim"), f"{judge}.")
     page.line(("Verifier: ", "dim"), f"{one_line(summary.verifier_line(card))}.")
+    for waiver in summary.waivers(card):
+        page.line(("Waived: ", "dim"), f"{one_line(waiver)}.")
     for gap in card.gate.gaps:
         page.line(("Gap: ", "dim"), f"{one_line(gap).rstrip('.')}.")
     page.gap()
@@ -232,7 +290,7 @@ def _judges(page: _Page, report: RunReport) -> None:
 def _closing(page: _Page, report: RunReport) -> None:
     card, meta = report.scorecard, report.meta
     standing: Standing = card.run_verdict
-    reason = summary.gate_reason(card)
+    reason = summary.gate_reason(card, meta.baseline)
     if card.gate.failing:
         reason += f": {one_line(summary.listed(card.gate.failing, SHOWN_NAMES))}"
     page.line(("Gate: ", "bold"), page.state(standing), f"  {reason}")
@@ -247,4 +305,5 @@ def _closing(page: _Page, report: RunReport) -> None:
     )
     if meta.rerun and card.run_verdict != "pass":
         page.whole(f"Rerun the failures: {meta.rerun}")
-    page.whole(f"Report: {meta.report_path or 'none was written'}")
+    for written in meta.written or ("none was written",):
+        page.whole(f"Report: {written}")

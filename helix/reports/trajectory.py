@@ -1,9 +1,12 @@
-"""One trace laid out as numbered steps, with every cited span marked where it stands."""
+"""One trace laid out as steps, with every cited span marked where it stands.
+
+What the agent did is numbered as its judge counts it (METHOD 33); messages go by their ids.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,6 +17,7 @@ from helix.model.jsontext import NonFinite
 from helix.model.trace import TOOL, Message, Observation, Trace
 from helix.model.verdict import Ref
 from helix.reports.spans import Mark, Span, cut, find
+from helix.reports.visible import one_line
 
 StepKind = Literal["asked", "message", "call", "span", "ended", "record"]
 Address = tuple[str | int, ...]
@@ -41,13 +45,15 @@ class LineView:
     """One value of a field: depth, key, and its text cut at the marks.
 
     `style` tells a string from a literal (number, true, false, null) and from a string that looks
-    like one; a `level` only names what is nested below it.
+    like one; a `level` only names what is nested below it. A text that a message says word for word
+    is shown there, at `same`, and not here.
     """
 
     depth: int
     key: str
     spans: tuple[Span, ...]
     style: Literal["string", "quoted", "literal", "level"]
+    same: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,7 @@ class BlockView:
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """One step: `n` is its number among messages and calls, None for what frames them."""
+    """One step: `n` is its number among what the agent did, None for all else."""
 
     anchor: str
     n: int | None
@@ -93,6 +99,11 @@ class _Leaf:
     value: Any
     level: bool = False
     marks: list[Mark] = field(default_factory=list)
+    same: _Step | None = None
+
+    @property
+    def shown(self) -> bool:
+        return not self.level and self.same is None
 
     @property
     def text(self) -> str:
@@ -130,6 +141,8 @@ class _Step:
 
     @property
     def words(self) -> str:
+        if self.kind == "message":
+            return f"message {one_line(self.owner, 40)}"
         return f"step {self.n}" if self.n is not None else self.title
 
     def add(self, title: str, address: Address, value: Any) -> None:
@@ -138,29 +151,35 @@ class _Step:
 
 
 def lay_out(
-    trace: Trace, prefix: str, refs: Sequence[Ref]
+    trace: Trace, prefix: str, refs: Sequence[Ref], numbers: Mapping[str, int]
 ) -> tuple[tuple[StepView, ...], dict[Ref, Place]]:
     """Return a trace's steps in seq order and the place of each ref that leads anywhere.
 
-    Anchors start with `prefix`. A ref whose text is not where it points leads to the step it
-    points at, and says where the text stands instead.
+    `numbers` are those of the agent's steps, by observation id. Anchors start with `prefix`. A ref
+    whose text is not where it points leads to the step it points at, and says where the text
+    stands instead.
     """
-    steps = list(_steps(trace, prefix))
+    steps = list(_steps(trace, prefix, numbers))
+    _say_once(steps)
     marker = _Marker(trace, steps, prefix)
     places = {ref: place for ref in refs if (place := marker.place(ref)) is not None}
     return tuple(_finished(step) for step in steps), places
 
 
-def _steps(trace: Trace, prefix: str) -> Iterator[_Step]:
+def _steps(trace: Trace, prefix: str, numbers: Mapping[str, int]) -> Iterator[_Step]:
     if trace.input is not None:
         asked = _Step(f"{prefix}-asked", None, "asked", "what was asked", trace.id)
         asked.add("input", ("input",), trace.input)
         yield asked
     items: list[Message | Observation] = [*trace.transcript, *trace.observations]
     spoken = (i for i in items if not (isinstance(i, Message) and i.observation_ids and not i.text))
-    for n, item in enumerate(sorted(spoken, key=lambda i: i.seq), start=1):
-        anchor = f"{prefix}-s{n}"
-        yield _message(item, anchor, n) if isinstance(item, Message) else _call(item, anchor, n)
+    in_order = sorted(spoken, key=lambda i: (i.seq, numbers.get(i.id, 0)))
+    for at, item in enumerate(in_order, start=1):
+        anchor = f"{prefix}-s{at}"
+        if isinstance(item, Message):
+            yield _message(item, anchor)
+        else:
+            yield _call(item, anchor, numbers.get(item.id))
     if trace.output is not None:
         ended = _Step(f"{prefix}-ended", None, "ended", "how it ended", trace.id)
         ended.add("output", ("output",), trace.output)
@@ -173,15 +192,26 @@ def _steps(trace: Trace, prefix: str) -> Iterator[_Step]:
         yield record
 
 
-def _message(message: Message, anchor: str, n: int) -> _Step:
-    step = _Step(anchor, n, "message", message.role, message.id)
+def _say_once(steps: Sequence[_Step]) -> None:
+    """Leave out of what was asked the texts that a message says word for word."""
+    said: dict[str, _Step] = {}
+    for step in steps:
+        if step.kind == "message" and step.blocks[0].value:
+            said.setdefault(step.blocks[0].value, step)
+    for leaf in (leaf for s in steps if s.kind == "asked" for b in s.blocks for leaf in b.leaves):
+        if isinstance(leaf.value, str):
+            leaf.same = said.get(leaf.value)
+
+
+def _message(message: Message, anchor: str) -> _Step:
+    step = _Step(anchor, None, "message", message.role, message.id)
     if message.control:
         step.notes.append("poses as a turn of the user")
     step.add("text", ("text",), message.text)
     return step
 
 
-def _call(observation: Observation, anchor: str, n: int) -> _Step:
+def _call(observation: Observation, anchor: str, n: int | None) -> _Step:
     tool = observation.type == TOOL
     step = _Step(anchor, n, "call" if tool else "span", observation.name, observation.id)
     if not tool:
@@ -257,6 +287,10 @@ class _Marker:
         source = {"inputText": "input", "outputText": "output"}
         if address and address[0] in source:
             address = (source[str(address[0])],)
+        asked = (leaf for step in self._steps[:1] for b in step.blocks for leaf in b.leaves)
+        for leaf in asked if ref.obs == self._trace.id else ():
+            if leaf.same is not None and leaf.address == address:
+                return leaf.same.owner, ("text",)
         return ref.obs, address
 
     def _mark_in(self, step: _Step, address: Address, cited: str | None) -> str | None:
@@ -269,7 +303,7 @@ class _Marker:
         at = (*block.address, *below)
         block.cited = True
         for leaf in (leaf for leaf in block.leaves if leaf.address[: len(at)] == at):
-            if leaf.level:
+            if not leaf.shown:
                 continue
             span = _span(leaf, cited, whole=leaf.address == at)
             if span is not None:
@@ -291,7 +325,7 @@ class _Marker:
         for step in self._steps:
             for block in step.blocks:
                 for leaf in block.leaves:
-                    if not leaf.level and (span := find(leaf.text, cited)):
+                    if leaf.shown and (span := find(leaf.text, cited)):
                         block.cited = True
                         return Place(self._mark(leaf, span), step.words)
         return None
@@ -317,11 +351,8 @@ def _finished(step: _Step) -> StepView:
 
 def _block(block: _Block) -> BlockView:
     kept = [leaf for at, leaf in enumerate(block.leaves) if at < MAX_LINES or leaf.marks]
-    lines = tuple(
-        LineView(leaf.depth, leaf.key, () if leaf.level else cut(leaf.text, leaf.marks), leaf.style)
-        for leaf in kept
-    )
-    texts = [leaf.text for leaf in kept if not leaf.level]
+    lines = tuple(_line(leaf) for leaf in kept)
+    texts = [leaf.text for leaf in kept if leaf.shown]
     characters = sum(map(len, texts))
     height = len(lines) + sum(text.count("\n") for text in texts)
     return BlockView(
@@ -333,3 +364,9 @@ def _block(block: _Block) -> BlockView:
         cited=block.cited,
         long=characters > LONG_CHARACTERS or height > LONG_LINES,
     )
+
+
+def _line(leaf: _Leaf) -> LineView:
+    spans = cut(leaf.text, leaf.marks) if leaf.shown else ()
+    same = None if leaf.same is None else Place(leaf.same.anchor, leaf.same.words)
+    return LineView(leaf.depth, leaf.key, spans, leaf.style, same)

@@ -61,10 +61,10 @@ UNBLOCK: Final[dict[BlockKind, str]] = {
     "scope": "narrow it, retire it, or check by hand",
 }
 MATCHES: Final[dict[str, str]] = {
-    "exact": "verified, the whole field",
-    "contains": "verified, inside the field",
+    "exact": "found there, the whole field",
+    "contains": "found there, inside the field",
     "weak": "weak: too short or too common to prove much",
-    "scan": "verified by a complete scan",
+    "scan": "shown by a complete scan",
     "dead": "not found",
 }
 VERIFIED: Final[dict[str, str]] = {

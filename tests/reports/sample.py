@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix.model.criterion import Criterion
-from helix.model.manifest import Load, LoadFailure
+from helix.model.manifest import Load, LoadFailure, ManifestEntry
 from helix.model.scorecard import (
     Blocked,
     Cells,
@@ -363,7 +363,7 @@ def scorecard(lines: tuple[MatrixVerdictFile, ...]) -> Scorecard:
 def row(criterion: Criterion, lines: tuple[MatrixVerdictFile, ...]) -> CriterionRow:
     """Return the folded row of one criterion."""
     key = criterion.criterion_id
-    states = [one.dense_map[key] for one in lines]
+    states = [one.dense_map[key] for one in lines if key in one.dense_map]
     n = {s: states.count(s) for s in ("pass", "fail", "uncertain", "na")}  # type: ignore[arg-type]
     result = next((s for s in ("fail", "uncertain", "pass", "na") if n[s]), "na")
     return CriterionRow(
@@ -379,15 +379,32 @@ def row(criterion: Criterion, lines: tuple[MatrixVerdictFile, ...]) -> Criterion
     )
 
 
+def manifest(count: int) -> list[ManifestEntry]:
+    """Return where each trace stands: one file, a line each."""
+    return [
+        ManifestEntry(
+            ordinal=n, id=f"outreach-{n:03d}", digest=f"{n:064x}", file="traces/outreach.jsonl",
+            line=n + 1, format="helix", route=None, task=None, flags=(),
+            fidelity=Fidelity(complete=n % 7 != 6), observations=4, selected=True,
+        )
+        for n in range(count)
+    ]  # fmt: skip
+
+
 def report(count: int = 14) -> RunReport:
     """Return the composed report of `count` traces."""
     lines = tuple(line(n) for n in range(count))
     meta = RunMeta(
         run_dir="outputs/evaluate/2031-01-01",
-        report_path="outputs/evaluate/2031-01-01/report.html",
+        written=("outputs/evaluate/2031-01-01/report.html",),
         rerun="helix evaluate experiment=demo select.failed_from=outputs/evaluate/2031-01-01",
         helix_version="0.1.0",
     )
     return compose(
-        scorecard(lines), lines, [trace(n) for n in range(count)], suite=SUITE, meta=meta
+        scorecard(lines),
+        lines,
+        [trace(n) for n in range(count)],
+        suite=SUITE,
+        manifest=manifest(count),
+        meta=meta,
     )

@@ -19,7 +19,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--enable-logging=stderr", "--virtual-time-budget=2000",
+    "--enable-logging=stderr", "--virtual-time-budget=2000", "--window-size=1440,1000",
 )  # fmt: skip
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed here")
@@ -40,13 +40,18 @@ def opened(page: str, folder: Path, fragment: str = "") -> tuple[str, list[str]]
 
 def pressing(page: str, *keys: str) -> str:
     """Return the page with a second script, allowed for the test, that presses keys."""
-    page = re.sub(r"script-src 'sha256-[^']+'", "script-src 'unsafe-inline'", page)
     presses = "".join(
         f"(document.activeElement || document.body).dispatchEvent(new KeyboardEvent('keydown', "
         f"{{key: '{key}', bubbles: true}}));"
         for key in keys
     )
-    return page.replace("</body>", f"<script>{presses}</script></body>")
+    return doing(page, presses)
+
+
+def doing(page: str, script: str) -> str:
+    """Return the page with a second script, allowed for the test."""
+    page = re.sub(r"script-src 'sha256-[^']+'", "script-src 'unsafe-inline'", page)
+    return page.replace("</body>", f"<script>{script}</script></body>")
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +85,34 @@ def test_a_deep_link_opens_the_trace_and_highlights_the_cited_text(
 def test_keys_walk_trajectories_steps_and_evidence_and_filter(page: str, tmp_path: Path) -> None:
     document, console = opened(pressing(page, "f", "j", "j", "n", "n", "e"), tmp_path)
     assert console == []
-    assert re.search(r'data-trace="outreach-001"[^>]* open=', document)
-    assert re.findall(r'class="step \w+[^"]* at"[^>]*data-n="(\d+)"', document) == ["1"]
+    assert re.search(r'data-trace="outreach-002"[^>]* open=', document)
+    assert re.findall(r'class="step \w+[^"]* at" id="([^"]+)"', document) == ["t2-s1"]
     assert re.findall(r'<mark[^>]*class="hit"[^>]*>([^<]*)', document) == ["mara@example.org"]
     assert re.search(r'data-filter="fail" aria-pressed="true"', document)
     assert re.search(r'data-trace="outreach-003"[^>]* hidden=', document)
     assert "5 of 6 listed" in document
+
+
+def test_a_cell_of_the_matrix_leads_to_its_trajectory_from_its_head_on(
+    page: str, tmp_path: Path
+) -> None:
+    script = (
+        "document.querySelector('#matrix a[href=\"#t4-c2\"]').click();"
+        "const seen = (e) => e.getBoundingClientRect();"
+        "const cell = seen(document.querySelector('#t4-c2 > summary'));"
+        "document.title = [document.querySelector('.traj[open]').id,"
+        " Math.round(seen(document.querySelector('#t4')).top),"
+        " cell.top > 0 && cell.bottom < innerHeight].join();"
+    )
+    document, console = opened(doing(page, script), tmp_path)
+    assert console == []
+    assert re.search("<title>(.*)</title>", document).group(1) == "t4,0,true"  # type: ignore[union-attr]
+
+
+def test_a_search_without_a_hit_says_so(page: str, tmp_path: Path) -> None:
+    script = (
+        "const box = document.getElementById('search'); box.value = 'no such words';"
+        "box.dispatchEvent(new Event('input'));"
+    )
+    document, _ = opened(doing(page, script), tmp_path)
+    assert re.search(r'id="live"[^>]*>Nothing matches\.<', document)

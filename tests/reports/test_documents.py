@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
+import msgspec
 import pytest
 from markupsafe import escape
 
@@ -71,3 +73,13 @@ def test_the_renderers_are_registered_with_their_files() -> None:
         "json": "report.json",
         "markdown": "report.md",
     }
+
+
+def test_markdown_names_waivers_and_files() -> None:
+    made = report(2)
+    waiver = {"criterion": "confirm-before-send", "by": "the owner", "expires": "2031-05-01"}
+    gate = msgspec.structs.replace(made.scorecard.gate, waivers=(waiver,))
+    card = msgspec.structs.replace(made.scorecard, gate=gate)
+    text = render_markdown(dataclasses.replace(made, scorecard=card)).decode().replace("\\", "")
+    assert "- waived: confirm-before-send by the owner, until 2031-05-01" in text
+    assert "✕ fail confirm-before-send on outreach-000 (outreach.jsonl&#58;1): " in text

@@ -11,13 +11,25 @@ import msgspec
 import pytest
 
 from helix.grounding.texts import fold
-from helix.model.verdict import Ref
+from helix.model.manifest import Load, LoadFailure
+from helix.model.scorecard import Gate
+from helix.model.trace import Trace
+from helix.model.verdict import CodePart, Fidelity, MatrixVerdictFile, Ref
 from helix.reports import run
 from helix.reports.html import render_html
 from helix.reports.run import RunReport, compose
 from helix.reports.visible import visible
 from tests.reports.pages import Page
-from tests.reports.sample import HOSTILE, SUITE, line, report, scorecard, trace
+from tests.reports.sample import (
+    HOSTILE,
+    SUITE,
+    judged,
+    line,
+    manifest,
+    report,
+    scorecard,
+    trace,
+)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +117,7 @@ def test_a_dead_quote_is_struck_through_with_its_reason_and_where_it_stands(page
     assert dead and all("not found: " in e.text for e in dead)
     struck = [e.text for e in page.all("s")]
     assert len(struck) == len(dead)
-    away = [e for e in dead if "Show it in step 9" in e.text]
+    away = [e for e in dead if "Show it in message m5" in e.text]
     assert away and "it stands in m5 text" in away[0].text
 
 
@@ -149,7 +161,7 @@ def test_payloads_that_attack_judges_are_shown_as_they_are(shared) -> None:  # t
     for at, text in enumerate(texts):
         told.transcript[4].text = text
         shown = Page(render_html(compose(scorecard((line(3),)), [line(3)], [told])).decode())
-        (said,) = (e for e in shown.all("li", "step") if e.attributes.get("data-n") == "9")
+        (said,) = (e for e in shown.all("li", "step") if e.attributes["id"] == "t0-s9")
         assert visible(text) in said.text, at
 
 
@@ -182,7 +194,7 @@ def test_beyond_the_pages_size_the_worst_are_shown_and_the_rest_is_counted(
 ) -> None:
     monkeypatch.setattr(run, "MAX_STEPS", 14)
     small = report(8)
-    assert [t.id for t in small.traces if t.steps] == ["outreach-000", "outreach-006"]
+    assert [t.id for t in small.traces if t.steps] == ["outreach-001", "outreach-006"]
     page = Page(render_html(small).decode())
     told = page.by_id()["trajectories"].text
     assert "2 of 8 trajectories shown with steps; the rest in verdicts.jsonl." in told
@@ -214,14 +226,14 @@ def test_a_trace_that_changed_since_is_not_shown_as_what_was_judged() -> None:
 @pytest.mark.parametrize(
     ("ref", "step"),
     [
-        (Ref(obs="call_1", path="output.openings[-1].rate.max", value="75"), "step 3"),
-        (Ref(obs="outreach-000", path="observations[1].output.success", value="false"), "step 6"),
-        (Ref(obs="outreach-000", path="transcript[-2].text", value="Mara Linden"), "step 9"),
+        (Ref(obs="call_1", path="output.openings[-1].rate.max", value="75"), "step 1"),
+        (Ref(obs="outreach-000", path="observations[1].output.success", value="false"), "step 2"),
+        (Ref(obs="outreach-000", path="transcript[-2].text", value="Mara Linden"), "message m5"),
         (Ref(obs="outreach-000", path="output.state", value=None), "how it ended"),
-        (Ref(obs="call_2", path="output", value='{"success": false'), "step 6"),
-        (Ref(obs="call_2", path="error", value="mailbox is full"), "step 6"),
+        (Ref(obs="call_2", path="output", value='{"success": false'), "step 2"),
+        (Ref(obs="call_2", path="error", value="mailbox is full"), "step 2"),
         (Ref(obs="outreach-000", path="metadata.attempt", value="1"), "what was recorded beside"),
-        (Ref(obs="call_1", path="no such field", value="x"), "step 3"),
+        (Ref(obs="call_1", path="no such field", value="x"), "step 1"),
         (Ref(obs="nobody", path="text", value="x"), None),
         (Ref(obs="outreach-000", path="raw.x", value="x"), None),
     ],
@@ -233,3 +245,114 @@ def test_a_ref_leads_to_its_step(ref: Ref, step: str | None) -> None:
     (shown,) = compose(scorecard((one,)), [one], [trace(0)]).traces
     place = shown.places.get(ref)
     assert (place.step if place else None) == step
+
+
+def shown(*lines: MatrixVerdictFile, trace: Trace | None = None, **card: object) -> Page:
+    made = msgspec.structs.replace(scorecard(lines), **card)
+    traces = [trace] if trace else []
+    report = compose(made, lines, traces, suite=SUITE, manifest=manifest(9))
+    return Page(render_html(report).decode("utf-8"))
+
+
+def test_steps_are_numbered_as_the_judge_counts_them(page: Page, made: RunReport) -> None:
+    owners = {
+        e.above[-1].above[-1].attributes["id"]: e.text
+        for e in page.all("span", "owner")
+        if e.inside("traj").attributes["id"] == "t0"  # type: ignore[union-attr]
+    }
+    places = page.by_id()
+    numbered = {
+        owner: places[step].attributes["data-n"]
+        for step, owner in owners.items()
+        if "data-n" in places[step].attributes
+    }
+    assert numbered == {step.id: str(step.n) for step in made.lines[0].agent_steps}
+    walked = [e.text for e in page.all("ol", "walked") if e.inside("traj").attributes["id"] == "t0"]  # type: ignore[union-attr]
+    assert "the mailbox was full. step 2" in walked[0]
+
+
+def test_a_trace_names_its_file_in_its_head_and_above_its_column(page: Page) -> None:
+    heads = [e.text for e in page.all("span", "file")]
+    assert "outreach.jsonl:1" in heads and len(heads) == 14
+    titles = [e.attributes["title"] for e in page.all("a") if "title" in e.attributes]
+    assert "outreach-000, outreach.jsonl:1" in titles
+    assert "traces in" in page.by_id()["run"].text and "traces/" in page.by_id()["run"].text
+
+
+def test_only_what_a_judge_said_is_called_verified_or_not(page: Page) -> None:
+    told = {
+        e.inside("cell").attributes["data-criterion"]  # type: ignore[union-attr]
+        for e in page.all("p", "verified")
+        if e.inside("traj").attributes["data-trace"] == "outreach-001"  # type: ignore[union-attr]
+    }
+    assert told == {"claims-are-grounded", "rate-is-in-band"}
+    assert not any("verified" in e.text for e in page.all("span", "mk"))
+
+
+def test_code_that_decided_a_hybrid_row_needs_no_verifier() -> None:
+    code = CodePart(result="fail", critique="the rate is outside of the band")
+    cell = judged("rate-is-in-band", "fail", code.critique, code=code, produced_by="hybrid")
+    one = msgspec.structs.replace(line(0), verdicts=(cell,), dense_map={"rate-is-in-band": "fail"})
+    assert shown(one).all("p", "verified") == []
+
+
+def test_the_traces_that_fail_worst_come_first() -> None:
+    def failing(name: str, *rows: str) -> MatrixVerdictFile:
+        cells = tuple(judged(row, "fail", "it fails") for row in rows)
+        return MatrixVerdictFile(
+            trajectory_id=name, fidelity=Fidelity(complete=True), verdicts=cells,
+            dense_map=dict.fromkeys(rows, "fail"),
+        )  # fmt: skip
+
+    lines = (
+        failing("low", "calendar-is-checked", "rate-is-in-band"),
+        failing("high", "claims-are-grounded"),
+        failing("crit", "confirm-before-send"),
+        failing("both", "confirm-before-send", "claims-are-grounded"),
+        failing("more", "claims-are-grounded", "recover-from-failed-tool"),
+    )
+    order = [t.id for t in compose(scorecard(lines), lines).worst_first]
+    assert order == ["both", "crit", "more", "high", "low"]
+
+
+def test_what_a_message_says_is_shown_once_and_evidence_leads_to_it() -> None:
+    ref = Ref(obs="outreach-000", path="input.prompt", value="data engineer", match="contains")
+    one = line(0)
+    verdict = msgspec.structs.replace(one.verdicts[0], refs=(ref,))
+    one = msgspec.structs.replace(one, verdicts=(verdict, *one.verdicts[1:]))
+    page = shown(one, trace=trace(0))
+    steps = " ".join(e.text for e in page.all("li", "step"))
+    assert steps.count("Please write to Mara Linden") == 1
+    (asked,) = page.all("li", "asked")
+    assert "prompt [said word for word in message m1]" in " ".join(asked.text.split())
+    (place,) = {compose(scorecard((one,)), [one], [trace(0)]).traces[0].places[ref]}
+    assert place.step == "message m1"
+    mark = page.by_id()[place.anchor]
+    assert mark.text == "data engineer" and mark.inside("step").attributes["id"] == "t0-s1"  # type: ignore[union-attr]
+
+
+def test_waivers_and_known_failures_stand_in_the_page() -> None:
+    waiver = {"criterion": "confirm-before-send", "by": "the owner", "reason": "known",
+              "expires": "2031-05-01", "expired": False}  # fmt: skip
+    gate = Gate(policy="strict", eligibility="default", waivers=(waiver,), baseline="d")
+    rows = scorecard((line(0),)).criteria
+    rows = (msgspec.structs.replace(rows[0], known=3, new=1), *rows[1:])
+    page = shown(line(0), gate=gate, criteria=rows)
+    assert "by the owner, until 2031-05-01 (known)" in page.by_id()["summary"].text
+    assert "against the baseline (3 known failures, 1 new)" in page.by_id()["summary"].text
+    assert "against the baseline: 3 known, 1 new" in page.by_id()["matrix"].text
+    assert "waived by the owner until 2031-05-01" in page.by_id()["t0-c0"].text
+
+
+def test_a_cell_that_nobody_adjudicated_says_why() -> None:
+    one = msgspec.structs.replace(
+        line(0), not_adjudicated_reasons={"claims-are-grounded": "limits.max_calls=3 is spent"}
+    )
+    assert "unavailable: limits.max_calls=3 is spent" in shown(one).by_id()["t0-c2"].text
+
+
+def test_what_could_not_be_read_for_one_reason_is_listed_once() -> None:
+    failures = tuple(LoadFailure(file=f"{n}.json", line=0, reason="not JSON") for n in range(25))
+    page = shown(line(3), load=Load(files=25, traces=1, failures=failures))
+    (item,) = (e for e in page.all("li") if e.inside("unread"))
+    assert "25 files: not JSON" in item.text and "and 5 more" in item.text

@@ -6,15 +6,27 @@ import dataclasses
 import io
 import re
 import sys
+from typing import Any
 
 import msgspec
 import pytest
 from rich.cells import cell_len
 
-from helix.model.scorecard import Cells, Gate
-from helix.reports.run import RunMeta, compose
+from helix.model.manifest import Load, LoadFailure
+from helix.model.scorecard import Cells, Counts, Gate
+from helix.model.verdict import Binding, BlockedBy, Fidelity, MatrixVerdictFile, Ref, Scan
+from helix.reports.run import RunMeta, RunReport, compose
 from helix.reports.terminal import render_terminal, render_text
-from tests.reports.sample import HOSTILE, line, report, scorecard
+from tests.reports.sample import (
+    HOSTILE,
+    SUITE,
+    judged,
+    line,
+    manifest,
+    quoted,
+    report,
+    scorecard,
+)
 
 WHOLE = ("Rerun the failures: ", "Report: ")
 
@@ -43,7 +55,7 @@ def test_failures_come_first_and_the_report_last(text: str) -> None:
 
 def test_a_failure_has_its_trace_its_critique_and_its_evidence(text: str) -> None:
     told = " ".join(text.split())
-    assert "trace outreach-000 send_message at step 5 has no yes before it" in told
+    assert "trace outreach-000 outreach.jsonl:1 send_message at step 5 has no yes before it" in told
     assert "“mara@example.org” in call_2 input.to" in told
 
 
@@ -84,7 +96,7 @@ def test_nothing_in_a_trace_reaches_the_terminal_as_a_control(hostile: str) -> N
     card = msgspec.structs.replace(scorecard((one,)), gate=Gate(
         policy="strict", eligibility="default", gaps=(hostile,), failing=(hostile,)
     ))  # fmt: skip
-    meta = RunMeta(rerun=f"helix evaluate {hostile}", report_path=hostile)
+    meta = RunMeta(rerun=f"helix evaluate {hostile}", written=(hostile,))
     shown = render_text(compose(card, [one], meta=meta), 80, color=False, ascii=False)
     assert re.findall(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069]", shown) == []
     shown.encode("utf-8")
@@ -139,3 +151,194 @@ def test_a_console_that_cannot_show_a_symbol_gets_ascii(
 def test_a_report_of_nothing_is_still_a_report() -> None:
     empty = dataclasses.replace(report(1), lines=(), traces=())
     assert "Gate:" in render_text(empty, 80, color=False, ascii=False)
+
+
+def of(*lines: MatrixVerdictFile, gate: dict[str, Any] | None = None, **rows: Any) -> RunReport:
+    """Return the report of a few lines; `rows` change rows of the scorecard, by id."""
+    card = scorecard(lines)
+    changed = tuple(
+        msgspec.structs.replace(row, **rows.get(row.criterion_id.replace("-", "_"), {}))
+        for row in card.criteria
+    )
+    card = msgspec.structs.replace(card, criteria=changed)
+    verdict = (gate or {}).pop("verdict", "fail") if gate else "fail"
+    settings: dict[str, Any] = {"policy": "strict", "eligibility": "default", **(gate or {})}
+    card = msgspec.structs.replace(card, run_verdict=verdict, gate=Gate(**settings))
+    meta = RunMeta(baseline="runs/monday")
+    return compose(card, lines, suite=SUITE, manifest=manifest(14), meta=meta)
+
+
+def told(made: RunReport) -> str:
+    return " ".join(render_text(made, 200, color=False, ascii=False).split())
+
+
+WAIVER = {"criterion": "confirm-before-send", "by": "the owner", "reason": "known since spring",
+          "expires": "2031-05-01", "expired": False}  # fmt: skip
+
+
+def test_a_waiver_is_said_where_the_criterion_fails_and_with_its_reason() -> None:
+    shown = told(of(line(0), gate={"waivers": (WAIVER,)}))
+    assert "fails on 1 trace, waived by the owner until 2031-05-01" in shown
+    assert (
+        "Waived: confirm-before-send by the owner, until 2031-05-01 (known since spring)." in shown
+    )
+
+
+def test_a_waiver_of_one_trace_is_said_of_that_trace() -> None:
+    one = {**WAIVER, "trace": "outreach-001"}
+    shown = told(of(line(0), line(1), gate={"waivers": (one,)}))
+    assert "outreach.jsonl:2 waived by the owner until 2031-05-01" in shown
+    assert shown.count("waived by") == 1 and "confirm-before-send on outreach-001 by" in shown
+
+
+def test_an_expired_waiver_excuses_nothing() -> None:
+    shown = told(of(line(0), gate={"waivers": ({**WAIVER, "expired": True},)}))
+    assert "waived by" not in shown
+    assert "confirm-before-send by the owner, expired 2031-05-01" in shown
+
+
+@pytest.mark.parametrize(
+    ("verdict", "known", "new", "sentence"),
+    [
+        ("pass", 4, 0, "passes against baseline runs/monday: 4 known failures, 0 new;"),
+        ("fail", 1, 2, "criteria fail against baseline runs/monday (1 known failure, 2 new)"),
+        ("incomplete", 1, 0, "nothing gating fails anew against baseline runs/monday (1 known"),
+        ("pass", 0, 0, "passes against baseline runs/monday: 0 known failures, 0 new;"),
+    ],
+)
+def test_the_gate_says_what_the_baseline_knew(
+    verdict: str, known: int, new: int, sentence: str
+) -> None:
+    gate = {"verdict": verdict, "failing": ("a", "b") if verdict == "fail" else ()}
+    row = {"known": known, "new": new}
+    assert sentence in told(of(line(0), gate=gate, confirm_before_send=row))
+
+
+def test_new_failures_stand_before_those_that_the_baseline_knew() -> None:
+    row = {"known": 3, "new": 1, "new_traces": ("outreach-004",)}
+    shown = told(of(*(line(n) for n in range(6)), gate={}, confirm_before_send=row))
+    assert "fails on 5 traces: 3 known, 1 new trace outreach-004 outreach.jsonl:5 new" in shown
+
+
+def test_a_criterion_that_applies_to_no_trace_is_not_said_to_hold() -> None:
+    na = {"result": "na", "counts": Counts(na=2)}
+    gate = {"verdict": "pass"}
+    shown = told(of(line(3), gate=gate, confirm_before_send=na))
+    assert "Gate: ✓ PASS" in shown
+    assert shown.count("2 gating criteria hold, 1 applies nowhere") == 1
+    assert "– NA 1 criterion applies nowhere: confirm-before-send" in shown
+
+
+def test_a_waived_criterion_is_not_said_to_hold() -> None:
+    waived = {"result": "fail", "waived": "1 fail"}
+    shown = told(of(line(3), gate={"verdict": "pass"}, confirm_before_send=waived))
+    assert "2 gating criteria hold, 1 waived" in shown
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (1, "1 criterion holds wherever it applies"),
+        (2, "2 criteria hold wherever they apply"),
+    ],
+)
+def test_passes_are_counted_in_grammar(count: int, words: str) -> None:
+    lost = {"result": "uncertain"}
+    names = [row.criterion_id.replace("-", "_") for row in SUITE][count:]
+    assert words in told(of(line(3), gate={}, **dict.fromkeys(names, lost)))
+
+
+def test_every_report_that_was_written_is_named() -> None:
+    for written, last in (
+        (
+            ("run/report.html", "run/report.md"),
+            ["Report: run/report.html", "Report: run/report.md"],
+        ),
+        (("run/report.md",), ["Report: run/report.md"]),
+        ((), ["Report: none was written"]),
+    ):
+        made = dataclasses.replace(report(1), meta=RunMeta(written=written))
+        shown = render_text(made, 80, color=False, ascii=False).splitlines()
+        assert [one for one in shown if one.startswith("Report: ")] == last
+
+
+def undecided(cause: str, critique: str, *refs: Ref, **fields: Any) -> MatrixVerdictFile:
+    """Return a line with one undecided cell."""
+    verdict = judged("claims-are-grounded", "uncertain", critique, *refs, cause=cause, **fields)
+    return MatrixVerdictFile(
+        trajectory_id="outreach-000", fidelity=Fidelity(complete=True), verdicts=(verdict,),
+        dense_map={"claims-are-grounded": "uncertain"},
+    )  # fmt: skip
+
+
+def lost(cause: str, reasons: dict[str, str], fidelity: Fidelity) -> MatrixVerdictFile:
+    """Return a line with one cell that nobody adjudicated."""
+    return MatrixVerdictFile(
+        trajectory_id="outreach-000", fidelity=fidelity,
+        dense_map={"claims-are-grounded": "uncertain"},
+        not_adjudicated={"claims-are-grounded": cause},  # type: ignore[dict-item]
+        not_adjudicated_reasons=reasons,
+    )  # fmt: skip
+
+
+TERMS = tuple(Binding(term=term) for term in ("figure", "tool result"))
+WHOLE_TRACE = Fidelity(complete=True)
+
+
+@pytest.mark.parametrize(
+    ("one", "detail"),
+    [
+        (undecided("unknown-tool", "no tool 'sned'", produced_by="code"), "no tool 'sned'"),
+        (undecided("check-error", "check own: KeyError at c.py:4", produced_by="code"), "c.py:4"),
+        (undecided("dead-ref", "it holds", blocked_by=BlockedBy(kind="scope", text="call_9 rate")),
+         "call_9 rate"),
+        (undecided("malformed", "it holds", quoted("m1", "text", "Please")),
+         "lacks what it binds 'figure' to and what it binds 'tool result' to"),
+        (undecided("malformed", "it holds", bindings=TERMS), "the judge's answer lacks evidence"),
+        (lost("malformed", {"claims-are-grounded": "no JSON object"}, WHOLE_TRACE),
+         "no JSON object"),
+        (lost("truncated", {}, Fidelity(complete=False, reason="ends in a call")),
+         "ends in a call"),
+    ],
+)  # fmt: skip
+def test_an_undecided_cell_says_why_below_its_criterion(
+    one: MatrixVerdictFile, detail: str
+) -> None:
+    shown = told(of(one, gate={}))
+    assert detail in shown[shown.index("HIGH claims-are-grounded") :]
+    assert shown.index(detail) < shown.index("trace outreach-000 (outreach.jsonl:1)")
+
+
+def test_the_reasons_of_several_traces_are_told_by_the_first() -> None:
+    more = [
+        msgspec.structs.replace(
+            undecided("unknown-tool", f"tool '{name}'", produced_by="code"), trajectory_id=name
+        )
+        for name in ("a", "b")
+    ]
+    assert "a: tool 'a' trace a, b" in told(of(*more, gate={}))
+
+
+def test_a_check_that_found_nothing_is_not_told_twice() -> None:
+    scan = Scan(channel="output.response", pattern="", items=0, matches=0)
+    ref = Ref(obs="outreach-000", path="output.response", scan=scan, match="scan")
+    for made, times in (("code", 0), ("judge", 1)):
+        said = judged("claims-are-grounded", "fail", "output.response is missing", ref,
+                      produced_by=made)  # fmt: skip
+        one = MatrixVerdictFile(
+            trajectory_id="outreach-000", fidelity=WHOLE_TRACE, verdicts=(said,),
+            dense_map={"claims-are-grounded": "fail"},
+        )  # fmt: skip
+        assert told(of(one, gate={})).count("nothing stands in output.response") == times
+
+
+def test_files_that_cannot_be_read_for_one_reason_are_told_together() -> None:
+    long = "no known trace format: " + "saw keys that nobody knows, " * 12 + "name one with format"
+    failures = tuple(LoadFailure(file=f"t/{n}.json", line=0, reason=long) for n in range(15))
+    alone = LoadFailure(file="t/x.jsonl", line=3, reason="not JSON")
+    card = scorecard((line(3),))
+    card = msgspec.structs.replace(card, load=Load(files=16, traces=1, failures=(*failures, alone)))
+    shown = told(compose(card, [line(3)]))
+    assert f"15 files: {long} t/0.json, t/1.json," in shown
+    assert "and 9 more; see scorecard.json" in shown and "t/x.jsonl:3 not JSON" in shown
+    assert shown.count("name one with format") == 1

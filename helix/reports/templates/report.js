@@ -77,8 +77,9 @@
     const target = (link && byId(link.getAttribute("href").slice(1))) || step || cell;
     if (!target) { trajectory.scrollIntoView(); return; }
     unfold(target);
-    if (cell && target !== cell) cell.scrollIntoView({ block: "nearest" });
-    highlight(target);
+    if (target === cell) trajectory.scrollIntoView();
+    if (cell) cell.scrollIntoView({ block: "nearest" });
+    if (target !== cell) highlight(target);
   }
 
   function go(address) {
@@ -106,7 +107,8 @@
       t.hidden = (wanted !== "" && t.dataset.standing !== wanted) || !words.every((w) => text.includes(w));
     }
     for (const button of filters) button.setAttribute("aria-pressed", String(button.dataset.filter === wanted));
-    live.textContent = shown().length + " of " + all.length + " listed";
+    const left = shown().length;
+    live.textContent = left || !all.length ? left + " of " + all.length + " listed" : "Nothing matches.";
   }
   for (const button of filters) button.addEventListener("click", () => { wanted = button.dataset.filter; sift(); });
   search.addEventListener("input", sift);
