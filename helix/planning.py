@@ -53,6 +53,7 @@ def prepare(
     _check_subject(config)
     load_modules(config.checks.modules, registry)
     compiled = _compiled(config, registry, suite)
+    _check_routes(compiled, config.subject.routes)
     earlier = RunFiles.open(config.select.failed_from) if config.select.failed_from else None
     failing = earlier.undone() if earlier else None
     rows = _selected(compiled, config, failing)
@@ -138,6 +139,17 @@ def _check_subject(config: Config) -> None:
         )
 
 
+def _check_routes(suite: CompiledSuite, routes: Sequence[str]) -> None:
+    """Refuse a row for a route that the subject does not declare: it would apply to nothing."""
+    for row in suite.rows:
+        route = row.criterion.route
+        if routes and route is not None and route not in routes:
+            raise ConfigError(
+                f"route of '{row.id}' must be one of subject.routes: {', '.join(routes)} "
+                f"(got '{route}'){did_you_mean(route, routes)}"
+            )
+
+
 def _compiled(config: Config, registry: Registry, suite: Suite | None) -> CompiledSuite:
     if suite is None and not config.criteria.file:
         raise ConfigError("criteria.file must name a suite: add criteria.file=SUITE.yaml")
@@ -193,8 +205,14 @@ def _known(config: Config, suite: CompiledSuite, today: datetime.date) -> Known:
     alive = [waiver for waiver in config.gate.waivers if waiver.expires >= today]
     baseline = None
     if config.gate.baseline:
-        failing = RunFiles.open(config.gate.baseline).failing()
-        baseline = frozenset((criterion, trace) for trace, criterion in failing)
+        earlier = RunFiles.open(config.gate.baseline)
+        of = earlier.scorecard().suite
+        if of != suite.suite.suite:
+            raise ConfigError(
+                f"gate.baseline must be a run of the suite '{suite.suite.suite}' "
+                f"(got {config.gate.baseline}, a run of '{of}')"
+            )
+        baseline = frozenset((criterion, trace) for trace, criterion in earlier.failing())
     return Known(frozenset((w.criterion, w.trace) for w in alive), baseline)
 
 

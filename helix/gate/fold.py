@@ -123,7 +123,7 @@ def _count(
     selected: list[ManifestEntry],
     lines: Iterable[MatrixVerdictFile],
 ) -> Iterator[str]:
-    tasks = {entry.id: entry.task or entry.id for entry in selected}
+    tasks = {entry.id: _task(entry) for entry in selected}
     for trace, group in groupby(lines, key=lambda line: line.trajectory_id):
         repeats = list(group)
         for line in repeats:
@@ -132,15 +132,20 @@ def _count(
             states = [line.dense_map.get(criterion, "uncertain") for line in repeats]
             run.causes["flapping"] += fold_repeats(states)[1]
             state = trace_state(repeats, criterion, plan.replicates)
-            tally.add(trace, tasks.get(trace, trace), state, plan.known)
+            tally.add(trace, tasks.get(trace, f"trace {trace}"), state, plan.known)
         yield trace
     run.causes = +run.causes
+
+
+def _task(entry: ManifestEntry) -> str:
+    """Return what a trace is grouped by: its task, else itself; no id is the name of a task."""
+    return f"task {entry.task}" if entry.task else f"trace {entry.id}"
 
 
 def _absent(plan: FoldPlan, rows: dict[str, RowTally], entry: ManifestEntry) -> None:
     """Count a chosen trace that has no line: nobody adjudicated it."""
     for tally in rows.values():
-        tally.add(entry.id, entry.task or entry.id, "uncertain", plan.known)
+        tally.add(entry.id, _task(entry), "uncertain", plan.known)
         tally.not_adjudicated += plan.replicates
 
 

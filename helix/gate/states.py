@@ -7,6 +7,8 @@ nothing left the row is na. Components and runs take the worst: fail, incomplete
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -18,6 +20,7 @@ from helix.model.scorecard import CriterionResult, GateState
 from helix.model.verdict import CellState
 from helix.stats import clustered_size, wilson
 
+_RATIO = re.compile(r"[0-9]{1,18}(?:/[0-9]{1,18}|\.[0-9]{1,18})?%?|\.[0-9]{1,18}%?")
 _WORST_FIRST: tuple[GateState, ...] = ("fail", "incomplete", "pass")
 _DECISIVE_FIRST: tuple[CriterionResult, ...] = ("fail", "uncertain", "pass")
 
@@ -85,11 +88,12 @@ class Known:
 
 def exact_ratio(text: str) -> Fraction:
     """Read `9/10`, `90%` or `0.9` as an exact ratio within 0..1."""
-    try:
-        body = text.strip()
-        ratio = Fraction(body[:-1]) / 100 if body.endswith("%") else Fraction(body)
-    except (ValueError, ZeroDivisionError):
-        ratio = Fraction(-1)
+    body = text.strip()
+    ratio = Fraction(0)
+    # Without exponents: to be exact about 1e-99999999 takes forever.
+    if _RATIO.fullmatch(body):
+        with contextlib.suppress(ZeroDivisionError):
+            ratio = Fraction(body[:-1]) / 100 if body.endswith("%") else Fraction(body)
     if not 0 < ratio <= 1:
         raise ConfigError(
             f"gate.rate.target must be like 9/10, 90% or 0.9, and above 0 (got '{text}')"

@@ -101,8 +101,8 @@ class Waiver(Section):
     """A failing or undecided gating criterion that someone vouches for until a date."""
 
     criterion: str
-    by: str = Field(min_length=1)
-    reason: str = Field(min_length=1)
+    by: str = Field(pattern=r"\S")
+    reason: str = Field(pattern=r"\S")
     expires: datetime.date
     trace: str | None = None
 

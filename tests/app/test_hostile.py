@@ -52,6 +52,45 @@ def test_code_that_exits_with_0_does_not_pass_the_gate(
         assert card["blocked"]["byCause"] == {"check-error": 3}
 
 
+ROUTED = ROW.replace("severity: LOW", "severity: HIGH\n    route: booking").replace(
+    "{primitive: own}", "{primitive: string-equality, field: output.response, expected: Yes.}"
+)
+
+
+@pytest.mark.parametrize(
+    ("routes", "route", "exit_code"),
+    [
+        ("[booking,refund]", "booking", 1),
+        ("[booking,refund]", "refund", 3),
+        ("[booking,refund]", "boking", 3),
+        ("[refund]", "refund", 2),
+        ("[]", "refund", 3),
+    ],
+)
+def test_a_trace_of_no_declared_route_escapes_no_row(
+    here: Path, routes: str, route: str, exit_code: int
+) -> None:
+    (here / "routed.yaml").write_text(ROUTED, encoding="utf-8")
+    line = json.loads(trace(1, "Hello!")) | {"route": route}
+    (here / "one.jsonl").write_text(json.dumps(line), encoding="utf-8")
+    words = ["subject.traces=one.jsonl", "criteria.file=routed.yaml", f"subject.routes={routes}"]
+    done = evaluate(here, *words)
+    assert done.returncode == exit_code, done.stderr
+    if route == "boking":
+        (folder,) = runs(here)
+        card = json.loads((folder / "scorecard.json").read_text(encoding="utf-8"))
+        assert card["blocked"]["byCause"] == {"unresolved-route": 1}
+
+
+def test_a_baseline_of_another_suite_excuses_nothing(here: Path) -> None:
+    words = ["subject.traces=bad.jsonl", "criteria.file=suite.yaml"]
+    assert evaluate(here, *words, "hydra.run.dir=base").returncode == 1
+    assert evaluate(here, *words, "gate.baseline=base").returncode == 0
+    (here / "suite.yaml").write_text(SUITE.replace("suite: replies", "suite: others"), "utf-8")
+    done = evaluate(here, *words, "gate.baseline=base")
+    assert (done.returncode, "suite 'others'" in done.stderr) == (2, True)
+
+
 def test_an_id_with_half_a_surrogate_or_a_control_character_is_carried_through(here: Path) -> None:
     ids = ["\ud800half", "nul\0", "two\nlines", "../../up", "\u202ebidi", "x" * 10_000]
     lines = [trace(at, "Hello!").replace(f"t-{at}", json.dumps(id)[1:-1])

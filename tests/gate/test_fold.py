@@ -296,3 +296,10 @@ def test_a_baseline_that_knows_every_failure_lets_the_run_pass_and_hides_none() 
 def test_a_gap_counts_in_whole_words(states: list[str], gap: str) -> None:
     card = result([gate_row()], [line(f"t{n}", {"c1": s}) for n, s in enumerate(states)])
     assert gap in card.gate.gaps
+
+
+def test_a_trace_whose_id_is_the_name_of_a_task_is_no_run_of_it() -> None:
+    found = survey(["X", "t2"], tasks={"t2": "X"})
+    lines = [line("X", {"c1": "fail"}), line("t2", {"c1": "pass"})]
+    card = result([gate_row()], lines, policy=Policy(per_task=(1, 2)), over=found)
+    assert card.run_verdict == "incomplete"

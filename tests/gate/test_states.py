@@ -138,7 +138,9 @@ def test_with_a_confidence_few_items_decide_less() -> None:
     assert fold_rate(one_task, Fraction(9, 10), 0.95) == "uncertain"
 
 
-@pytest.mark.parametrize("text", ["1.1", "-1", "0", "0%", "9/0", "warm", "", "nan", "110%"])
+@pytest.mark.parametrize(
+    "text", ["1.1", "-1", "0", "0%", "1e-99999999", "9/0", "warm", "", "nan", "110%"]
+)
 def test_a_target_that_is_no_ratio_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=r"gate\.rate\.target"):
         exact_ratio(text)
