@@ -99,7 +99,9 @@ class Pairing:
             call.end = result.time
         if result.key is None or result.by_position:
             call.flag("paired-by-position")
-        self._open[key] = [other for other in self._open[key] if other is not call]
+        left = [other for other in self._open.pop(key) if other is not call]
+        if left:
+            self._open[key] = left
         self._astray.pop(key, None)
         return ()
 
@@ -137,7 +139,8 @@ def arguments(source: Any) -> tuple[Any, str | None, bool]:
         if not value.strip():
             return {}, source, True
         try:
-            value, _strict = decode(value)
+            # A number that JSON does not have is a text of its own type.
+            value, _strict = decode(str(value))
         except ValueError:
             break
         if value is None:
@@ -157,8 +160,8 @@ def declared_error(message: Mapping[str, Any], text: str | None) -> tuple[str | 
     error = message.get("error")
     status = message.get("status")
     status = status if isinstance(status, str) and status else None
-    flagged = any(message.get(key) is True for key in ("is_error", "isError"))
-    failed = (status or "").lower() in ("error", "failed", "failure")
+    flagged = message.get("is_error") is True or message.get("isError") is True
+    failed = status is not None and status.lower() in ("error", "failed", "failure")
     if not (flagged or failed or error):
         return None, status
     if isinstance(error, Mapping):

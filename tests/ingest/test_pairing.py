@@ -158,3 +158,8 @@ def test_arguments_are_decoded_up_to_three_times_and_what_is_no_object_is_kept(
 )
 def test_only_a_declared_error_is_an_error(message: Any, expected: Any) -> None:
     assert declared_error(message, "Error: said") == expected
+
+
+@pytest.mark.parametrize("source", ["NaN", "-Infinity", '"NaN"'])
+def test_arguments_that_are_no_number_of_json_are_kept_and_not_valid(source: str) -> None:
+    assert arguments(source) == (source, source, False)

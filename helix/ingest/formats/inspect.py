@@ -115,9 +115,7 @@ def _take(talk: Conversation, name: str, message: Json, parts: Parts) -> None:
         talk.result(_result(message, name, content))
         return
     talk.say(name, role, text_of(_spoken(content)))
-    for call in message.get("tool_calls") or ():
-        if not isinstance(call, dict):
-            raise FormatError(f"{name}: a tool call must be an object")
+    for call in _calls(message, name):
         key = normalised_id(call.get("id"))
         start, end = parts.times.get(key or "", (None, None))
         made = talk.call(key, _tool(call, name), call.get("arguments"), start=start, end=end)
@@ -129,6 +127,13 @@ def _take(talk: Conversation, name: str, message: Json, parts: Parts) -> None:
             result = Result(text_of(part.get("result")), error=error, status=status)
             key = normalised_id(part.get("id"))
             talk.call(key, _tool(part, name), part.get("arguments"), result=result)
+
+
+def _calls(message: Json, where: str) -> list[Json]:
+    calls = message.get("tool_calls") or []
+    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
+        raise FormatError(f"{where}: tool_calls must be a list of objects")
+    return calls
 
 
 def _tool(call: Json, where: str) -> str:
@@ -162,14 +167,14 @@ def _result(message: Json, name: str, content: Any) -> Result:
 
 def _add_tools(talk: Conversation, parts: Parts, messages: list[Json]) -> None:
     """Add the calls that only events know; their place among the messages is not known."""
-    known = {call.get("id") for m in messages for call in m.get("tool_calls") or ()}
-    known |= {message.get("tool_call_id") for message in messages}
+    known = {normalised_id(c.get("id")) for m in messages for c in _calls(m, "a message")}
+    known |= {normalised_id(message.get("tool_call_id")) for message in messages}
     for event in parts.tools:
-        if event.get("id") in known:
+        key = normalised_id(event.get("id"))
+        if key in known:
             continue
         text = text_of(event.get("result"))
         error, status = declared_error(event, text)
-        key = normalised_id(event.get("id"))
         start, end = parts.times.get(key or "", (None, None))
         finished = event.get("completed") is not None or text is not None or error is not None
         talk.event(
@@ -233,6 +238,7 @@ def _message_extra(message: Json) -> Json:
         further = [
             {"id": c.get("id"), **{k: v for k, v in c.items() if k not in _CALL_KEYS and v}}
             for c in calls
+            if isinstance(c, dict)
         ]
         extra["tool_calls"] = [call for call in further if len(call) > 1]
         if not extra["tool_calls"]:

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from helix.ingest.identity import normalised_id
 from helix.ingest.leakage import is_label
 from helix.ingest.leftover import texts
 from helix.ingest.times import nanoseconds
 
-SCORING: Final = frozenset({"scorers", "scorer"})
+SCORING: Final = ("scorers", "scorer")
 ATTACHED: Final = re.compile(r"(?:attachment|tc)://([0-9a-fA-F]{8,128})")
 
 Json = dict[str, Any]
@@ -97,27 +98,25 @@ def _calls(sample: Json) -> list[Any]:
 
 def _sorted(events: list[Json]) -> tuple[list[Json], list[Json]]:
     """Return (the run's events, the scorers'): by span, in older logs by step."""
-    scoring: set[Any] = set()
+    scoring: set[str | None] = set()
     run: list[Json] = []
     scored: list[Json] = []
     depth = 0
     for event in events:
-        kind = event.get("event")
-        if kind == "span_begin" and (
-            event.get("type") in SCORING or event.get("parent_id") in scoring
-        ):
-            scoring.add(event.get("id"))
-        opens = kind == "step" and event.get("action") == "begin"
-        if opens and (depth or event.get("type") in SCORING):
+        kind, action = event.get("event"), event.get("action")
+        named, parent, span = (normalised_id(event.get(k)) for k in ("id", "parent_id", "span_id"))
+        begins = event.get("type") in SCORING
+        if kind == "span_begin" and named is not None and (begins or parent in scoring):
+            scoring.add(named)
+        if kind == "step" and action == "begin" and (depth or begins):
             depth += 1
-        inside = depth > 0 or event.get("span_id") in scoring or event.get("id") in scoring
-        if kind in ("score", "score_edit") or (inside and kind is not None):
+        if depth or kind in ("score", "score_edit") or span in scoring or named in scoring:
             scored.append(event)
         else:
             left, held = _without_labels(event)
             run.append(left)
             scored += [held] if held else []
-        if depth and kind == "step" and event.get("action") == "end":
+        if depth and kind == "step" and action == "end":
             depth -= 1
     return run, scored
 

@@ -134,7 +134,8 @@ def _message(value: Any, called: set[str]) -> Any:
     """
     if not isinstance(value, dict):
         return value
-    for call in value.get("tool_calls") or ():
+    calls = value.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
         function = call.get("function") if isinstance(call, dict) else None
         if isinstance(function, dict):
             called.add(str(function.get("name")))

@@ -151,7 +151,7 @@ class _Run:
     def _left_over(self, trace: Trace) -> dict[str, Any]:
         """Return what the steps and the history hold beside the model, and what was left out."""
         told = {m.text for m in trace.transcript} | {o.output_text for o in trace.observations}
-        told |= {o.input["command"] for o in trace.observations if o.name == SHELL and o.input}
+        told |= {_command(o.input) for o in trace.observations if o.name == SHELL}
         known = {m["content"] for m in self._history if isinstance(m.get("content"), str)}
         kept: dict[str, Any] = {"steps": {}, "history": {}}
         repeated = 0
@@ -255,6 +255,11 @@ def ending(info: Mapping[str, Any]) -> dict[str, Any]:
     names = {"response": "submission", "exitStatus": "exit_status"}
     ended = {name: info.get(key) for name, key in names.items()}
     return {name: value for name, value in ended.items() if isinstance(value, str) and value}
+
+
+def _command(arguments: Any) -> str | None:
+    command = arguments.get("command") if isinstance(arguments, dict) else None
+    return command if isinstance(command, str) else None
 
 
 def _task(rest: Mapping[str, Any]) -> str | None:
