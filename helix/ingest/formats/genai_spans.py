@@ -103,7 +103,8 @@ def _heard(w: Wire) -> list[Said]:
     heard = _instructions(w.take("gen_ai.system_instructions"))
     for name in ("gen_ai.input.messages", "gen_ai.prompt", "gen_ai.request.messages"):
         heard += _messages(w, name, "user")
-    heard += [_flat(item, "user") for item in w.nested("gen_ai.prompt.")]
+    if _is_traceloop(w):
+        heard += [_flat(item, "user") for item in w.nested("gen_ai.prompt.")]
     for name, held in _events(w):
         if name in _EVENT_ROLES:
             heard.append(_flat({"role": _EVENT_ROLES[name], **held}, "user"))
@@ -118,7 +119,8 @@ def _said(w: Wire) -> list[Said]:
     for name in ("gen_ai.output.messages", "gen_ai.completion", "pydantic_ai.all_messages",
                  "all_messages"):  # fmt: skip
         said += _messages(w, name, "assistant")
-    said += [_flat(item, "assistant") for item in w.nested("gen_ai.completion.")]
+    if _is_traceloop(w):
+        said += [_flat(item, "assistant") for item in w.nested("gen_ai.completion.")]
     for name, held in _events(w):
         if name == _CHOICE:
             said.append(_choice(held))
@@ -128,6 +130,10 @@ def _said(w: Wire) -> list[Said]:
     for item in _listed(w, "all_messages_events"):
         said.append(_flat(item, str(item.get("role") or "user")))
     return said
+
+
+def _is_traceloop(w: Wire) -> bool:
+    return "gen_ai.prompt.0.role" in w.attributes or "llm.request.type" in w.attributes
 
 
 def _instructions(value: Any) -> list[Said]:

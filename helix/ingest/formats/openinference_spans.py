@@ -94,7 +94,7 @@ def _messages(w: Wire, side: str) -> list[Said]:
     """Return a model's messages; without any, what its value holds of them."""
     role = "user" if side == "input" else "assistant"
     name = f"llm.{side}_messages"
-    found = [message(item, role) for item in w.nested(f"{name}.")]
+    found = [message(item, role) for item in w.nested(f"{name}.")] if _has(w, name) else []
     if not found and name in w.attributes:
         found = messages_of(w.attributes[name], role) or []
         w.used |= {name} if found else set()
@@ -102,6 +102,11 @@ def _messages(w: Wire, side: str) -> list[Said]:
         return found
     value = w.attributes.get(f"{side}.value")
     return messages_of(value, role) or []
+
+
+def _has(w: Wire, name: str) -> bool:
+    """Whether a span may hold messages: models do, others are asked by the first message."""
+    return w.attributes.get(KIND) == "LLM" or f"{name}.0.message.role" in w.attributes
 
 
 def _flattened(attributes: Mapping[str, Any]) -> dict[str, Any]:
