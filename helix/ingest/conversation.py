@@ -29,7 +29,7 @@ def is_control(role: str, text: str) -> bool:
     """Whether a turn of the user is text that the harness put there."""
     if role != "user":
         return False
-    marked = any(mark in text for mark in _CONTROL_ANYWHERE)
+    marked = "###" in text and any(mark in text for mark in _CONTROL_ANYWHERE)
     return marked or text.lstrip().startswith(_CONTROL_AT_START)
 
 
@@ -75,7 +75,11 @@ class Conversation:
 
     def say(self, wanted_id: str, role: str, text: str | None, *, control: bool = False) -> Turn:
         """Add a message; its text may grow until `finish`."""
-        turn = Turn(self._unique(wanted_id), self._next(), role, text, control)
+        taken, repeated = self._ids.take(wanted_id)
+        if repeated:
+            self._flags.add("duplicate-id")
+        turn = Turn(taken, self._seq, role, text, control)
+        self._seq += 1
         self._turns.append(turn)
         return turn
 
@@ -144,12 +148,6 @@ class Conversation:
         self._seq += 1
         return self._seq - 1
 
-    def _unique(self, wanted: str) -> str:
-        taken, repeated = self._ids.take(wanted)
-        if repeated:
-            self._flags.add("duplicate-id")
-        return taken
-
     def _observation(self, item: Call | _Orphan, named: dict[int, str]) -> Observation:
         if isinstance(item, _Orphan):
             return self._orphan(item)
@@ -192,16 +190,15 @@ class Conversation:
             self.results[result.message_id] = (observation_id, name)
 
     def _message(self, turn: Turn, named: dict[int, str]) -> Message:
-        text = turn.text or ""
-        calls = tuple(named[call.seq] for call in turn.calls)
-        return Message(
-            turn.id, turn.seq, turn.role, text, calls, turn.control or is_control(turn.role, text)
-        )
+        text, role = turn.text or "", turn.role
+        calls = tuple([named[call.seq] for call in turn.calls]) if turn.calls else ()
+        control = turn.control or (role == "user" and is_control(role, text))
+        return Message(turn.id, turn.seq, role, text, calls, control)
 
     def _output(self) -> dict[str, Any]:
         """The last thing that the agent said after its last call; none if it ended with a call."""
-        calls = (i for i in self._done if isinstance(i, _Orphan) or i.type == TOOL)
-        last = max((item.seq for item in calls), default=-1)
+        calls = (i for i in reversed(self._done) if isinstance(i, _Orphan) or i.type == TOOL)
+        last = next((item.seq for item in calls), -1)
         for turn in reversed(self._turns):
             if turn.seq < last:
                 break

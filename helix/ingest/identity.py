@@ -9,6 +9,8 @@ DERIVED_DIGITS: Final = 12
 
 def normalised_id(value: Any) -> str | None:
     """Return an id as stripped text, or None where there is none (null, blank, not a scalar)."""
+    if type(value) is str:
+        return value.strip() or None
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     return str(value).strip() or None

@@ -132,7 +132,7 @@ def spool(source: IO[bytes]) -> IO[bytes]:
 
 def open_bytes(path: str) -> BinaryIO:
     """Open a file and decompress it as its first bytes say."""
-    stream = open(path, "rb")  # noqa: SIM115
+    stream = io.BufferedReader(io.FileIO(path), CHUNK)
     magic = stream.peek(4)
     if magic.startswith(GZIP_MAGIC):
         return cast(BinaryIO, io.BufferedReader(_Gzip(stream), CHUNK))

@@ -92,9 +92,10 @@ def conversation(
     source = Source(record.file, record.line, format_name, source_digest(record.data))
     talk = Conversation(source, trace_id)
     for at, message in enumerate(messages):
-        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+        role = message.get("role") if isinstance(message, dict) else None
+        if not isinstance(role, str):
             raise FormatError(f"messages[{at}] must be an object with a role")
-        if message["role"] in ("tool", "function"):
+        if role in ("tool", "function"):
             talk.result(_result(message, message_id(message, at)))
         else:
             _say(talk, message, message_id(message, at))
@@ -109,10 +110,14 @@ def message_id(message: Mapping[str, Any], at: int) -> str:
 
 def _say(talk: Conversation, message: Mapping[str, Any], name: str) -> None:
     text = text_of(message.get("content"))
-    refusal = message.get("refusal")
-    if text is None and isinstance(refusal, str):
-        text = refusal
+    if text is None and isinstance(message.get("refusal"), str):
+        text = message["refusal"]
     talk.say(name, message["role"], text)
+    if "tool_calls" in message or "function_call" in message:
+        _call(talk, message, name)
+
+
+def _call(talk: Conversation, message: Mapping[str, Any], name: str) -> None:
     for call in _typed(message, "tool_calls", list, name) or ():
         if not isinstance(call, dict):
             raise FormatError(f"{name}: a tool call must be an object")
