@@ -10,6 +10,7 @@ in the history.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
@@ -98,18 +99,17 @@ class _Run:
 
     def _match(self) -> None:
         """Find each step's turn in the history: the next one with the same action."""
-        turns = [
-            at
-            for at, message in enumerate(self._history)
-            if message.get("role") == "assistant" and not message.get("is_demo")
-        ]
+        turns: dict[str, list[int]] = {}
+        for at, message in enumerate(self._history):
+            if message.get("role") == "assistant" and not message.get("is_demo"):
+                turns.setdefault(repr(message.get("action")), []).append(at)
         reached = 0
         for at, step in enumerate(self._steps):
-            for place in range(reached, len(turns)):
-                if self._history[turns[place]].get("action") == step.get("action"):
-                    self._twins[at] = turns[place]
-                    reached = place + 1
-                    break
+            places = turns.get(repr(step.get("action")), [])
+            found = bisect_left(places, reached)
+            if found < len(places):
+                self._twins[at] = places[found]
+                reached = places[found] + 1
 
     def _step(self, name: str, step: Message, twin: Message) -> None:
         self._talk.say(name, "assistant", _said(step))
