@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+from reading_of import registry
 from samples import EXPECTED, NO_TRACES, SAMPLES, loaded, opened
 
 from helix.errors import TraceError
@@ -49,3 +51,11 @@ def test_what_is_no_trace_is_refused_as_such(path: str) -> None:
     assert "no known trace format: saw" in found.reason
     with pytest.raises(TraceError, match="no known trace format"):
         list(opened(path))
+
+
+def test_the_documentation_tells_of_every_format_and_which_have_no_sample(project: Path) -> None:
+    text = (project / "docs/formats.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*)$", text, re.MULTILINE))
+    assert list(rows) == sorted(registry().items("formats"))
+    for name in ("langsmith", "mlflow", "tau2_bench"):
+        assert rows[name].endswith("| no real sample yet |")
