@@ -54,6 +54,12 @@ def _listed(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else (value,)
 
 
+Conditions = Annotated[
+    tuple[Where, ...],
+    BeforeValidator(_listed, json_schema_input_type=Where | tuple[Where, ...]),
+]
+
+
 class Selector(Params):
     """Events of one kind: calls of tools, with conditions, or messages of a role.
 
@@ -63,10 +69,7 @@ class Selector(Params):
     """
 
     tool: Names | None = Field(default=None, description="Calls of these tools; `*` is any.")
-    where: Annotated[
-        tuple[Where, ...],
-        BeforeValidator(_listed, json_schema_input_type=Where | tuple[Where, ...]),
-    ] = Field(default=(), description="What such a call must hold.")
+    where: Conditions = Field(default=(), description="What such a call must hold.")
     message: Role | None = Field(
         default=None, description="Messages of this role or speaker; `*` is any."
     )
@@ -187,7 +190,7 @@ def events(trace: Trace, selector: Selector) -> list[Event]:
     if selector.message is not None:
         return sorted(_said(trace, selector), key=lambda event: event.seq)
     turns = turns_of(trace)
-    matched = ((o, _meets(o, selector.where)) for o in calls(trace, selector.tool or ()))
+    matched = ((o, meets(o, selector.where)) for o in calls(trace, selector.tool or ()))
     found = (call_event(o, turns, match) for o, match in matched if match.hit is not False)
     return sorted(found, key=lambda event: event.seq)
 
@@ -257,7 +260,7 @@ def _text(message: Message) -> Place:
     return Place(message.id, "text", message.text, message.seq)
 
 
-def _meets(observation: Observation, where: tuple[Where, ...]) -> Match:
+def meets(observation: Observation, where: tuple[Where, ...]) -> Match:
     """Return whether a call meets every condition, with the place that the first one read."""
     best = HIT
     for condition in where:

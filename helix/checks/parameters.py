@@ -7,6 +7,7 @@ file, line and row to it.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, Any
@@ -76,11 +77,16 @@ def compile_pattern(text: str) -> Pattern:
         if isinstance(reason, bytes):
             reason = reason.decode("utf-8", "replace")
         raise ValueError(
-            f"pattern must be an RE2 expression (got '{text}': {reason}); "
-            "RE2 has no lookaround and no backreferences"
+            f"pattern must be an RE2 expression (got '{text}': {reason}){_beyond_re2(text)}"
         ) from None
     except UnicodeEncodeError:
         raise ValueError("pattern must be text without lone surrogates") from None
+
+
+def _beyond_re2(text: str) -> str:
+    if re.search(r"\(\?<?[=!]|\\[1-9]", text) is None:
+        return ""
+    return "; RE2 has no lookaround and no backreferences"
 
 
 def _pattern(value: Any) -> Pattern:
@@ -167,6 +173,10 @@ Paths = Annotated[
     tuple[PathParam, ...],
     BeforeValidator(_listed, json_schema_input_type=PathParam | tuple[PathParam, ...]),
     Field(min_length=1),
+]
+RelativePaths = Annotated[
+    tuple[RelativePath, ...],
+    BeforeValidator(_listed, json_schema_input_type=RelativePath | tuple[RelativePath, ...]),
 ]
 PatternParam = Annotated[
     Pattern,
