@@ -6,16 +6,23 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from helix.model.jsontext import NonFinite
-from helix.model.trace import Trace
+from helix.model.trace import Observation, Trace
 from helix.registry import Record
 
 _NON_FINITE = (b"NaN", b"Infinity")
 _SURROGATES = (b"\\ud", b"\\uD")
+_IN_TEXT = tuple(mark.decode() for mark in (*_NON_FINITE, *_SURROGATES))
+_CONTAINERS = ("{", "[")
 
 
-def flag(trace: Trace, records: Sequence[Record]) -> None:
-    """Add the flags that the trace's own text calls for; a look at the bytes rules out most."""
-    settle(trace, marks(records))
+def flag(trace: Trace, records: Sequence[Record], *, plain: bool = False) -> None:
+    """Add the flags that the trace's own text calls for; a look at the bytes rules out most.
+
+    `plain` says that all that was decoded so far was plain JSON: what is not decoded yet is looked
+    at then, and nothing else.
+    """
+    if not plain or any(map(_is_suspicious, trace.observations)):
+        settle(trace, marks(records))
 
 
 def marks(records: Sequence[Record]) -> frozenset[str]:
@@ -44,6 +51,13 @@ def settle(trace: Trace, marked: frozenset[str]) -> None:
         found.add("lone-surrogate")
     if found:
         trace.flags = tuple(sorted({*trace.flags, *found}))
+
+
+def _is_suspicious(observation: Observation) -> bool:
+    return any(
+        text.lstrip()[:1] in _CONTAINERS and any(mark in text for mark in _IN_TEXT)
+        for text in observation.undecoded
+    )
 
 
 def _mentions(records: Sequence[Record], marks: tuple[bytes, ...]) -> bool:

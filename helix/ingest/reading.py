@@ -12,6 +12,7 @@ from helix.ingest import flags
 from helix.ingest.detection import detect
 from helix.ingest.jsonstream import Fault, Piece, Scanner, decode_piece
 from helix.ingest.streams import DAMAGE, EMPTY_LIST, Found, open_bytes, pieces
+from helix.model.jsontext import decoded_again
 from helix.model.manifest import LoadFailure
 from helix.model.trace import Trace
 from helix.registry import Format, Match, Record
@@ -29,6 +30,7 @@ class FileReader:
     def __init__(self, found: Found, formats: Sequence[Format], forced: Format | None) -> None:
         self._found, self._formats, self._format = found, formats, forced
         self.match: Match | None = None
+        self._again = decoded_again()
         self._unknown: list[LoadFailure] = []
         self._held: list[Record] = []
 
@@ -186,7 +188,7 @@ class FileReader:
     def _flagged(self, records: Sequence[Record]) -> Iterator[Trace | LoadFailure]:
         for item in self._format.read(records) if self._format else ():
             if isinstance(item, Trace):
-                flags.flag(item, records)
+                flags.flag(item, records, plain=decoded_again() == self._again)
             yield item
 
     def _guarded(

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 _decoder = msgspec.json.Decoder()
+_again = 0
 
 
 class NonFinite(str):
@@ -46,7 +47,16 @@ def decode_container(text: str) -> Any:
     return value if isinstance(value, dict | list) else None
 
 
+def decoded_again() -> int:
+    """Return how many texts so far were JSON only for the exact parser.
+
+    Only those can hold a `NonFinite` or a lone surrogate: where the figure stayed, there is none.
+    """
+    return _again
+
+
 def _decode_again(data: bytes | str) -> tuple[Any, bool]:
+    global _again
     strict = True
 
     def constant(literal: str) -> NonFinite:
@@ -63,6 +73,7 @@ def _decode_again(data: bytes | str) -> tuple[Any, bool]:
         value = json.loads(text, parse_constant=constant, parse_float=number, parse_int=_integer)
     except RecursionError:
         raise ValueError("nested too deeply to be read") from None
+    _again += 1
     return value, strict
 
 

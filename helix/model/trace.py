@@ -110,6 +110,15 @@ class Observation:
         return self._output
 
     @property
+    def undecoded(self) -> tuple[str, ...]:
+        """The texts that nobody decoded yet."""
+        texts = (
+            self.input_text if self._input is _UNREAD else None,
+            self.output_text if self._output is _UNREAD else None,
+        )
+        return tuple(text for text in texts if text is not None)
+
+    @property
     def has_output(self) -> bool:
         """Whether a result was recorded, even an empty one."""
         if self._output is _UNREAD:
