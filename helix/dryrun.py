@@ -42,11 +42,17 @@ class Estimate:
             "Dry run: nothing was asked and nothing was spent.",
             f"traces     {self.chosen} chosen of {self.traces} read, {self.unreadable} unreadable",
             f"cells      {self.cells}, of which code decides {self.code_cells}",
-            f"questions  {self.questions} first ones: {self.cached} in the cache, {calls} to ask",
-            f"tokens     about {self.prompt_tokens} in the prompts to ask",
-            "cost       unknown: no price is recorded for this model",
-            "Re-prompts may add up to three questions to each; limits.max_calls bounds them.",
         ]
+        if self.questions:
+            lines += [
+                f"questions  {self.questions} first ones: {self.cached} in the cache, "
+                f"{calls} to ask",
+                f"tokens     about {self.prompt_tokens} in the prompts to ask",
+                "cost       unknown: no price is recorded for this model",
+                "Re-prompts may add up to three questions to each; limits.max_calls bounds them.",
+            ]
+        else:
+            lines.append("cost       nothing: no judge is asked")
         return "\n".join(lines) + "\n"
 
 

@@ -54,8 +54,8 @@ def prepare(
     load_modules(config.checks.modules, registry)
     compiled = _compiled(config, registry, suite)
     _check_routes(compiled, config.subject.routes)
-    earlier = RunFiles.open(config.select.failed_from) if config.select.failed_from else None
-    failing = earlier.undone() if earlier else None
+    before = config.select.failed_from
+    failing = RunFiles.open(before, "select.failed_from").undone() if before else None
     rows = _selected(compiled, config, failing)
     judge: Judge = registry.get("judges", config.judge.backend)
     pin = make_pin(config.judge, judge, "judge")
@@ -205,7 +205,7 @@ def _known(config: Config, suite: CompiledSuite, today: datetime.date) -> Known:
     alive = [waiver for waiver in config.gate.waivers if waiver.expires >= today]
     baseline = None
     if config.gate.baseline:
-        earlier = RunFiles.open(config.gate.baseline)
+        earlier = RunFiles.open(config.gate.baseline, "gate.baseline")
         of = earlier.scorecard().suite
         if of != suite.suite.suite:
             raise ConfigError(

@@ -23,11 +23,12 @@ class RunFiles:
     folder: Path
 
     @classmethod
-    def open(cls, folder: str | Path) -> RunFiles:
-        """Return the run, or say why the folder is none."""
+    def open(cls, folder: str | Path, key: str | None = None) -> RunFiles:
+        """Return the run that a key of the configuration names, or say why the folder is none."""
         path = Path(folder)
+        where = f"{key}: {path}" if key else str(path)
         if not (path / "scorecard.json").is_file():
-            raise ArtifactError(f"{path} must be the folder of a finished run (no scorecard.json)")
+            raise ArtifactError(f"{where} must be the folder of a finished run (no scorecard.json)")
         return cls(path)
 
     def scorecard(self) -> Scorecard:

@@ -195,7 +195,8 @@ def _unknown(name: str, groups: Sequence[str]) -> str:
 
 def _not_an_override(word: str) -> str:
     if os.path.exists(word):
-        return f"'{word}' has no key: type subject.traces={word} or criteria.file={word}"
+        key = "criteria.file" if word.endswith((".yaml", ".yml")) else "subject.traces"
+        return f"'{word}' has no key: type {key}={word}"
     return f"'{word}' must be KEY=VALUE; `helix evaluate --help` lists the keys"
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shlex
+import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,18 +30,20 @@ class Outcome:
     exit_code: ExitCode
 
 
-def execute(command: str, config: Config, run_dir: Path, words: Sequence[str]) -> ExitCode:
+def execute(
+    command: str, config: Config, run_dir: Path, words: Sequence[str], *, tidy: bool = True
+) -> ExitCode:
     """Carry a run out and return its exit code, which is also written to its directory.
 
     `words` are those of the command as typed. Nothing but an interruption is raised, so that one
-    job never cancels a sweep.
+    job never cancels a sweep. With `tidy`, folders that an error left empty are removed.
     """
     _record(run_dir, None)
+    absent = [folder for folder in (run_dir, *run_dir.parents) if not folder.exists()]
     try:
         module = imported(f"helix.app.commands.{command.replace('-', '_')}")
-        outcome: Outcome = module.run(
-            config, run_dir, shlex.join(["helix", command, *_kept(words)])
-        )
+        typed = shlex.join([*invoked(), command, *_kept(words)])
+        outcome: Outcome = module.run(config, run_dir, typed)
         console.say_bytes(outcome.output)
         code = outcome.exit_code
     except KeyboardInterrupt:
@@ -47,8 +52,27 @@ def execute(command: str, config: Config, run_dir: Path, words: Sequence[str]) -
     except BaseException as error:
         # SystemExit too: a check or script that calls exit(0) has not passed the gate.
         code = failures.told(error)
+        for folder in absent if tidy else ():
+            with contextlib.suppress(OSError):
+                folder.rmdir()
     _record(run_dir, code)
     return code
+
+
+def invoked() -> list[str]:
+    """Return the words that start this program again, short where the shell would find it."""
+    program = Path(sys.argv[0])
+    if program.name == "__main__.py":
+        return [_on_path(Path(sys.executable)), "-m", "helix"]
+    return [_on_path(program) if program.stem == "helix" else "helix"]
+
+
+def _on_path(program: Path) -> str:
+    found = shutil.which(program.name)
+    with contextlib.suppress(OSError):
+        if found is not None and os.path.samefile(found, program):
+            return program.name
+    return str(program)
 
 
 def exit_code(run_dir: Path) -> ExitCode:
@@ -57,6 +81,12 @@ def exit_code(run_dir: Path) -> ExitCode:
         return ExitCode(_read(run_dir / RUNMETA)["exitCode"])
     except (KeyError, ValueError):
         return ExitCode.INTERNAL
+
+
+def gate(run_dir: Path) -> str:
+    """Return in a few words how a run's gate stands."""
+    verdict = _read(run_dir / RUNMETA).get("runVerdict")
+    return f"gate {verdict}" if verdict else "no verdict"
 
 
 def _kept(words: Sequence[str]) -> list[str]:

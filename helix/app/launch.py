@@ -18,10 +18,10 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from helix.app import compose as composing
-from helix.app import console, job
+from helix.app import console, job, keys
 from helix.app.compose import Typed
 from helix.app.plugins import config_folders
-from helix.app.quoting import quoted
+from helix.app.quoting import quoted, readable
 from helix.errors import ConfigError, ExitCode, UsageError, worst
 
 REFUSED_FLAGS = {
@@ -112,11 +112,12 @@ def _sweep(
     composed = composing.compose(hydra, command, words, RunMode.MULTIRUN)
     root = composing.directory(composed, "hydra.sweep.dir")
     words.append(f"hydra.sweep.dir={quoted(str(root))}")
-    _preflight(hydra, composed, root, overrides)
+    jobs = _preflight(hydra, composed, root, overrides)
+    heads = _heads(jobs)
     try:
         batches = hydra.multirun(
             config_name=command,
-            task_function=functools.partial(_task, command, added),
+            task_function=functools.partial(_task, command, added, heads),
             overrides=words,
             with_log_configuration=False,
         )
@@ -124,15 +125,33 @@ def _sweep(
         # Hydra saves the composed configuration there, which may hold what was meant as a secret.
         (root / "multirun.yaml").unlink(missing_ok=True)
     codes = []
-    for result in (result for batch in batches for result in batch):
+    console.tell("")
+    for head, result in zip(heads, (r for batch in batches for r in batch), strict=True):
         folder = Path(result.hydra_cfg.hydra.runtime.output_dir)
         codes.append(job.exit_code(folder))
-        console.tell(f"{folder}: exit {int(codes[-1])}, {' '.join(result.overrides)}")
+        console.tell(f"{head}: {job.gate(folder)}, exit {int(codes[-1])}, {folder}")
     return worst(codes)
 
 
-def _preflight(hydra: Hydra, composed: DictConfig, root: Path, overrides: Sequence[Typed]) -> None:
-    """Compose and validate every job of a sweep before the first one starts."""
+def _heads(jobs: Sequence[Sequence[str]]) -> list[str]:
+    """Return what each job of a sweep is called: its number, and the words that not all share."""
+    shared = set(jobs[0]).intersection(*jobs[1:]) if len(jobs) > 1 else set()
+    return [
+        " ".join([f"{number} of {len(jobs)}:", *(_readable(w) for w in words if w not in shared)])
+        for number, words in enumerate(jobs, 1)
+    ]
+
+
+def _readable(word: str) -> str:
+    name, equals, value = word.partition("=")
+    key = keys.find(name.lstrip("+"))
+    return f"{name}={readable(value, key)}" if key is not None and equals else word
+
+
+def _preflight(
+    hydra: Hydra, composed: DictConfig, root: Path, overrides: Sequence[Typed]
+) -> list[list[str]]:
+    """Compose and validate every job of a sweep before the first one starts; return their words."""
     folders: dict[Path, int] = {}
     with composing.as_config_error():
         jobs = _jobs(hydra, composed)
@@ -157,6 +176,7 @@ def _preflight(hydra: Hydra, composed: DictConfig, root: Path, overrides: Sequen
         folders[folder] = number
     if not folders:
         raise ConfigError("the sweep has no jobs: give a key values separated by commas")
+    return jobs
 
 
 def _jobs(hydra: Hydra, composed: DictConfig) -> list[list[str]]:
@@ -173,8 +193,9 @@ def _words(hydra: Any) -> list[str]:
     return [str(word) for word in words]
 
 
-def _task(command: str, added: Sequence[str], config: DictConfig) -> Any:
+def _task(command: str, added: Sequence[str], heads: Sequence[str], config: DictConfig) -> Any:
     """Be one job of a sweep, perhaps in a process of its own."""
     own = HydraConfig.get()
-    folder, words = Path(own.runtime.output_dir), [*_words(own), *added]
-    return int(job.execute(command, composing.validated(config), folder, words))
+    console.tell(f"── {heads[own.job.num]}")
+    folder, words = Path(own.runtime.output_dir), [*map(_readable, _words(own)), *added]
+    return int(job.execute(command, composing.validated(config), folder, words, tidy=False))

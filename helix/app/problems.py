@@ -39,6 +39,7 @@ HINTS = {
     "subject.traces": "type subject.traces=PATH (a file, folder or glob; - reads standard input)",
     "criteria.file": "type criteria.file=SUITE.yaml",
 }
+FILES = {"criteria": "criteria.file", "subject": "subject.traces", "judge": "judge.script"}
 _UNION_MEMBER = re.compile(r"str|tuple\[.*\]")
 
 
@@ -64,6 +65,8 @@ def unknown_option(group: str, option: str, choices: Iterable[str]) -> str:
     """Return the sentence for a choice that a config group does not have."""
     listed = sorted(choices)
     hint = did_you_mean(option, listed)
+    if group in FILES and "." in option:
+        hint = f"; did you mean {FILES[group]}={option}?"
     return f"{group} must be one of {', '.join(listed)} (got '{option}'{hint})"
 
 

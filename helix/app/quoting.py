@@ -48,6 +48,20 @@ def is_quoted(text: str) -> bool:
     return _QUOTED.fullmatch(text) is not None
 
 
+def readable(text: str, key: Key) -> str:
+    """Return a value that was made safe for Hydra as a person would type it, if that is the same.
+
+    The inverse of `shaped` for one value.
+    """
+    if is_quoted(text):
+        plain = text[1:-1]
+    elif text.startswith("[") and text.endswith("]"):
+        plain = f"[{','.join(i[1:-1] if is_quoted(i) else i for i in pieces(text[1:-1]))}]"
+    else:
+        return text
+    return plain if shaped(plain, key, multirun=False) == text else text
+
+
 def texts(text: str) -> list[str]:
     """Return the texts of a list that is typed as `a,b` or `[a,b]`."""
     inner = text[1:-1] if text.startswith("[") and text.endswith("]") else text

@@ -28,7 +28,7 @@ def renderers(config: ReportConfig, registry: Registry) -> list[Renderer]:
 
 
 def render(
-    done: Finished, wanted: list[Renderer], config: ReportConfig, rerun: str
+    done: Finished, wanted: list[Renderer], config: ReportConfig, rerun: str | None
 ) -> tuple[bytes, ExitCode]:
     """Write the reports; return what goes to standard output, and INTERNAL if one broke."""
     files = {item.name: _place(item, done.run_dir, config) for item in wanted}
@@ -57,7 +57,7 @@ def _place(item: Renderer, run_dir: Path, config: ReportConfig) -> Path | None:
     return None if item.filename is None else run_dir / item.filename
 
 
-def _report(done: Finished, rerun: str, with_traces: bool) -> RunReport:
+def _report(done: Finished, rerun: str | None, with_traces: bool) -> RunReport:
     meta = RunMeta(
         run_dir=os.fspath(done.run_dir),
         baseline=done.prepared.config.gate.baseline,

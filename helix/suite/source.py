@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 from pydantic.alias_generators import to_snake
 
-from helix.errors import SuiteError
+from helix.errors import SuiteError, did_you_mean
 
 _MERGE = "tag:yaml.org,2002:merge"
 _FLOAT = "tag:yaml.org,2002:float"
@@ -86,7 +86,7 @@ def read(file: str | Path) -> Source:
     try:
         text = Path(file).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise SuiteError(f"criteria.file: no file {name}") from None
+        raise SuiteError(f"criteria.file: no file {name}{_nearby(Path(file))}") from None
     except (OSError, UnicodeError) as error:
         raise SuiteError(f"criteria.file: {name} cannot be read: {error}") from None
     return parse(text, name)
@@ -102,13 +102,30 @@ def parse(text: str, name: str) -> Source:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = f":{mark.line + 1}" if mark else ""
+        column = f" (column {mark.column + 1})" if mark else ""
         reason = " ".join(str(part) for part in (error.context, error.problem) if part)
-        raise SuiteError(f"{name}{at}: the file is no YAML: {reason}") from None
+        told = f"{name}{at}: the file is no YAML: {reason}{column}{_remedy(text, error)}"
+        raise SuiteError(told) from None
     except yaml.YAMLError as error:
         raise SuiteError(f"{name}: the file is no YAML: {' '.join(str(error).split())}") from None
     except RecursionError:
         raise SuiteError(f"{name}: the file is nested too deeply") from None
     return Source(name, value, root, tuple(doubled))
+
+
+def _nearby(file: Path) -> str:
+    near = file.parent.glob("*.y*ml") if file.parent.is_dir() else ()
+    return did_you_mean(file.name, [path.name for path in near])
+
+
+def _remedy(text: str, error: yaml.MarkedYAMLError) -> str:
+    mark = error.problem_mark
+    lines = text.splitlines()[mark.line : mark.line + 1] if mark else []
+    if mark and any(line[mark.column : mark.column + 1] == "\t" for line in lines):
+        return "; indent with spaces, not with a tab"
+    if "unknown escape character" in str(error.problem):
+        return "; in double quotes \\ starts an escape: put the pattern in single quotes"
+    return ""
 
 
 def _construct(root: yaml.Node) -> Any:

@@ -31,6 +31,10 @@ TABLE = {
         ["judge=repaly"],
         ["judge must be one of none, replay, scripted", "'repaly'", "did you mean 'replay'?"],
     ),
+    "a file for a group": (
+        ["criteria=s2.yaml", "subject=runs.jsonl"],
+        ["did you mean criteria.file=s2.yaml?"],
+    ),
     "an unknown experiment": (["experiment=dmo"], ["experiment must be one of", "'demo'?"]),
     "a word for a whole number": (
         ["limits.concurrency=many"],
@@ -148,7 +152,9 @@ def test_a_file_without_a_key_is_told_its_key(
 ) -> None:
     (here / "runs.jsonl").write_text("", encoding="utf-8")
     text = said(["runs.jsonl", "criteria.file=x"], capsys)
-    assert "type subject.traces=runs.jsonl or criteria.file=runs.jsonl" in text
+    assert "'runs.jsonl' has no key: type subject.traces=runs.jsonl" in text
+    (here / "suite.yaml").write_text("", encoding="utf-8")
+    assert "type criteria.file=suite.yaml" in said(["suite.yaml", "subject.traces=x"], capsys)
 
 
 FILES = {

@@ -35,6 +35,13 @@ JUDGED = """\
     judgeInputs: [output.response]
     terms: [greeting]
 """
+OWN = """\
+from helix import Decision, check
+
+@check("never")
+def never(trace):
+    return Decision("na", "never")
+"""
 
 
 def trace(number: int, response: str) -> str:
@@ -160,8 +167,15 @@ def test_a_sweep_makes_one_run_per_value_and_exits_with_the_worst(here: Path) ->
     )
     assert done.returncode == 2
     assert runs(here) == [here / "sweep" / "0", here / "sweep" / "1"]
-    codes = re.findall(r"sweep/(\d): exit (\d)", done.stderr)
-    assert codes == [("0", "0"), ("1", "1"), ("2", "2")]
+    ends = re.findall(r"^(\d) of 3: subject.traces=(\w+).jsonl: (.+), exit (\d), .*sweep/(\d)$",
+                      done.stderr, re.MULTILINE)  # fmt: skip
+    assert ends == [
+        ("1", "good", "gate pass", "0", "0"),
+        ("2", "bad", "gate fail", "1", "1"),
+        ("3", "none", "no verdict", "2", "2"),
+    ]
+    heads = re.findall(r"^── (\d) of 3: subject.traces=(\w+).jsonl$", done.stderr, re.MULTILINE)
+    assert heads == [("1", "good"), ("2", "bad"), ("3", "none")]
     assert not (here / "sweep" / "multirun.yaml").exists()
 
 
@@ -207,9 +221,10 @@ def test_reports_go_where_they_are_told(here: Path) -> None:
 def test_the_failures_are_rerun_by_the_command_that_is_shown(here: Path) -> None:
     given = ["subject.traces=bad.jsonl", "criteria.file=suite.yaml", "judge.model=it's 1"]
     done = evaluate(here, *given)
-    (shown,) = re.findall(r"Rerun the failures: helix (.+)", done.stdout)
+    (shown,) = re.findall(r"Rerun the failures: (.+)", done.stdout)
+    assert re.match(r"\S+ -m helix evaluate ", shown)
     again = subprocess.run(
-        f"{sys.executable} -m helix {shown}",
+        shown,
         shell=True,
         cwd=here,
         capture_output=True,
@@ -220,6 +235,61 @@ def test_the_failures_are_rerun_by_the_command_that_is_shown(here: Path) -> None
     latest = max(runs(here), key=lambda folder: folder.name)
     card = json.loads((latest / "scorecard.json").read_text(encoding="utf-8"))
     assert card["traces"]["evaluated"] == 1
+
+
+def test_a_job_of_a_sweep_is_rerun_by_what_a_person_would_type(here: Path) -> None:
+    given = ["subject.traces=bad.jsonl", "criteria.file=suite.yaml", "select.traces=t-3,t-1"]
+    done = evaluate(here, "-m", "sampling.seed=1,2", *given[:2], "subject.tools=[a,b]")
+    shown = re.findall(r"Rerun the failures: (.+)", done.stdout)
+    assert len(shown) == 2
+    assert "subject.traces=bad.jsonl criteria.file=suite.yaml 'subject.tools=[a,b]'" in shown[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "ends"),
+    [
+        (["subject.traces=good.jsonl"], None),
+        (["subject.traces=-"], "  # with the same input on standard input"),
+    ],
+)
+def test_a_rerun_is_offered_where_it_can_do_something(
+    here: Path, words: list[str], ends: str | None
+) -> None:
+    command = [sys.executable, "-m", "helix", "evaluate", *words, "criteria.file=suite.yaml"]
+    with open(here / "bad.jsonl", encoding="utf-8") as given:
+        done = subprocess.run(
+            command, cwd=here, stdin=given, capture_output=True, encoding="utf-8", check=False
+        )
+    shown = re.findall(r"Rerun the failures: (.+)", done.stdout)
+    assert [line.endswith(ends) for line in shown] == ([] if ends is None else [True])
+
+
+def test_a_late_usage_error_leaves_no_folder(here: Path) -> None:
+    given = ["subject.traces=good.jsonl", "criteria.file=judged.yaml", "judge=scripted"]
+    done = evaluate(here, *given, "judge.model=m", "judge.script=none.py")
+    assert done.returncode == 2 and "none.py" in done.stderr
+    assert not (here / "outputs").exists()
+
+
+def test_a_run_that_is_none_is_named_with_its_key(here: Path) -> None:
+    given = ["subject.traces=good.jsonl", "criteria.file=suite.yaml"]
+    for key in ("select.failed_from", "gate.baseline"):
+        done = evaluate(here, *given, f"{key}=nowhere")
+        assert done.returncode == 2
+        assert f"{key}: nowhere must be the folder of a finished run" in done.stderr
+
+
+def test_a_dry_run_without_a_judge_costs_nothing(here: Path) -> None:
+    done = evaluate(here, "subject.traces=bad.jsonl", "criteria.file=suite.yaml", "run.dry=true")
+    assert "cost       nothing: no judge is asked" in done.stdout
+    assert "tokens" not in done.stdout
+
+
+def test_a_sweep_may_use_checks_of_its_own(here: Path) -> None:
+    (here / "own.py").write_text(OWN, encoding="utf-8")
+    given = ["subject.traces=good.jsonl", "criteria.file=suite.yaml", "checks.modules=[own.py]"]
+    done = evaluate(here, "-m", "sampling.seed=1,2", *given)
+    assert done.returncode == 0, done.stderr
 
 
 def test_ascii_consoles_get_ascii(here: Path) -> None:

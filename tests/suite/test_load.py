@@ -54,6 +54,10 @@ def row(body: str) -> str:
             "s.yaml:7: A: code_eval.pattern: pattern must be an RE2 expression (got '(a': ",
         ),
         (
+            "    code_eval: {primitive: format-validity, field: output.x, pattern: 'a(?=b)'}\n",
+            "RE2 has no lookaround and no backreferences",
+        ),
+        (
             "    code_eval: {primitive: format-validity, field: output.x, pattern: 7}\n",
             "s.yaml:7: A: code_eval.pattern: must be an RE2 expression written as text (got int)",
         ),
@@ -148,6 +152,11 @@ def test_all_problems_of_a_file_are_one_error(registry: Registry) -> None:
     ("text", "expected"),
     [
         ("suite: a\ncriteria: [\n", "s.yaml:3: the file is no YAML"),
+        ("suite: a\n\tcriteria: []\n", "(column 1); indent with spaces, not with a tab"),
+        (
+            'a: "\\d+"\n',
+            "(column 5); in double quotes \\ starts an escape: put the pattern in single",
+        ),
         ("suit: a\ncriteria: {}\n", "(got the keys 'suit'; did you mean 'suite'?)"),
         ("- a\n", "got a list: put it under `criteria:`"),
         ("", "a suite must be a mapping"),
@@ -165,8 +174,11 @@ def test_a_file_that_is_no_suite_says_why(text: str, expected: str) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match=r"no file .*absent"):
+    with pytest.raises(SuiteError, match=r"no file .*absent.yaml$"):
         load(tmp_path / "absent.yaml")
+    (tmp_path / "suite.yaml").write_text("", "utf-8")
+    with pytest.raises(SuiteError, match=r"no file .*suit.yaml; did you mean 'suite.yaml'\?$"):
+        load(tmp_path / "suit.yaml")
     (tmp_path / "latin.yaml").write_bytes(b"suite: \xe9")
     with pytest.raises(SuiteError, match="cannot be read"):
         load(tmp_path / "latin.yaml")

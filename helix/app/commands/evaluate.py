@@ -10,6 +10,7 @@ from helix.app.progress import Progress
 from helix.app.rendering import render, renderers
 from helix.dryrun import estimate
 from helix.errors import ConfigError, ExitCode, unknown, worst
+from helix.evaluate import Finished
 from helix.evaluate import run as evaluate
 from helix.model.config import Config
 from helix.registry import load
@@ -36,9 +37,18 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
         )
     finally:
         progress.close()
-    rerun = f"{typed} {shlex.quote(f'select.failed_from={run_dir}')}"
-    output, rendered = render(done, wanted, config.report, rerun)
+    output, rendered = render(done, wanted, config.report, _rerun(done, config, typed))
     return Outcome(output, worst([done.exit_code, rendered]))
+
+
+def _rerun(done: Finished, config: Config, typed: str) -> str | None:
+    """Return the command that does the undone cells again; None where there are none."""
+    cells = done.scorecard.cells
+    if not cells.fail + cells.uncertain:
+        return None
+    again = f"{typed} {shlex.quote(f'select.failed_from={done.run_dir}')}"
+    given_again = config.subject.traces == "-"
+    return f"{again}  # with the same input on standard input" if given_again else again
 
 
 def with_demo_traces(config: Config) -> Config:
