@@ -13,7 +13,7 @@ from helix.app.shapes import Schema, parameters
 from helix.registry import Check, Registered
 from helix.registry.loading import SINGULAR
 
-PARTS = {"Selector": "selector", "Where": "condition"}
+PARTS = {"Selector": "selector", "Where": "condition", "ExpectedCall": "expected call"}
 _WORDS = {
     "string": "text",
     "boolean": "true or false",
@@ -89,8 +89,10 @@ def _table(schema: Schema) -> Iterator[str]:
 
 def _default(node: Schema) -> str:
     value = node.get("default")
-    if value in (None, [], ()):
+    if value in (None, [], (), {}):
         return ""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else f"{value}"
 
 

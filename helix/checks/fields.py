@@ -187,7 +187,7 @@ def schema_conformance(trace: Trace, params: SchemaParams, context: CheckContext
     def read(place: Place) -> Reading:
         faults = [*_key_faults(trace, place, params.required_keys)]
         if params.json_schema is not None and not faults:
-            faults = _schema_faults(trace, place, params.json_schema)
+            faults = schema_faults(trace, place, params.json_schema)
         return faults[0] if faults else _conforms(trace, place, params)
 
     return decide_field(trace, context, params.field, params.on_missing, read)
@@ -269,7 +269,8 @@ def _key_faults(trace: Trace, place: Place, keys: tuple[str, ...]) -> list[Readi
     return [Reading("fail", text, (*gaps[:MOST_REFS], quote(trace, place)))]
 
 
-def _schema_faults(trace: Trace, place: Place, schema: SchemaParam) -> list[Reading]:
+def schema_faults(trace: Trace, place: Place, schema: SchemaParam) -> list[Reading]:
+    """Return the reading of a value that violates a schema or cannot be checked, or nothing."""
     where = spot(trace, place)
     if nonfinite(place.value):
         text = f"{where} holds a number that JSON does not have"

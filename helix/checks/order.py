@@ -1,4 +1,4 @@
-"""The primitive required-order: A before B, and B never without A (METHOD 27, 29).
+"""The primitive required-order: A before B, B never without A, A between B and C (METHOD 29).
 
 Events are calls and messages alike, since one `seq` runs through both.
 """
@@ -31,7 +31,8 @@ class OrderParams(Params):
 
     `never-without`: each `then` needs a `first` before it. `before`: the same, but a trace without
     any `first` is na. `each`: each `then` needs a `first` of its own, after the previous `then`.
-    `latest_of`: the last such event before each `then` must itself be a `first`. `same`: a path of
+    `latest_of`: the last such event before each `then` must itself be a `first`. `since`: the
+    `first` must lie between the last such event and the `then`. `same`: a path of
     arguments; calls that differ there (another order, another booking) have nothing to do with
     each other, while messages serve all.
     """
@@ -48,6 +49,10 @@ class OrderParams(Params):
     latest_of: Selector | None = Field(
         default=None, description="The last such event before a `then` must be a `first`."
     )
+    since: Selector | None = Field(
+        default=None,
+        description="The `first` must come after the last such event; without one, na.",
+    )
     same: RelativePath | None = Field(
         default=None, description="A path of arguments, `input.…`, that keeps calls apart."
     )
@@ -56,6 +61,8 @@ class OrderParams(Params):
     def _modes_fit(self) -> OrderParams:
         if self.mode == "before" and (self.each or self.latest_of is not None):
             raise ValueError("mode: before takes neither each nor latest_of")
+        if self.since is not None and (self.mode == "before" or self.each or self.latest_of):
+            raise ValueError("since takes neither mode: before nor each nor latest_of")
         if self.same is not None and self.same.steps[0] != "input":
             raise ValueError(f"same must be a path of the arguments, input.… (got {self.same})")
         return self
@@ -70,11 +77,13 @@ def required_order(trace: Trace, params: OrderParams, context: CheckContext) -> 
     | a `then` has none | fail |
     | `latest_of`: the last such event before a `then` is no `first`, or there is none | fail |
     | `each`: no `first` between two `then` | fail |
-    | no `then` event; mode `before` and no `first` event | na |
+    | `since`: no `first` between the last such event and a `then` | fail |
+    | no `then` event; mode `before` and no `first` event; `since`: none before any `then` | na |
     | the only `first` is in the same turn, or its order is unknown | uncertain (ambiguous-order) |
+    | `since`: whether one comes after the `first` is not known | uncertain |
     | `where` reads a result that is not recorded | uncertain (missing-field) |
     | `where` finds a value that only looks equal, or is non-finite | uncertain (not-decidable) |
-    | a tool of `then` is unknown, and nothing fails | uncertain (unknown-tool) |
+    | a tool of `then` or `since` is unknown, and nothing fails | uncertain (unknown-tool) |
     | a tool of `first` or `latest_of` is unknown, and something would fail | uncertain |
     | likewise a role that no trace has | uncertain (missing-field) |
     """
@@ -90,6 +99,7 @@ def required_order(trace: Trace, params: OrderParams, context: CheckContext) -> 
         (params.then, ("pass", "na")),
         (params.first, ("fail",)),
         (params.latest_of, ("pass", "fail")),
+        (params.since, ("pass", "na")),
     ]
     for selector, states in sways:
         chosen = [] if selector is None else [selector]
@@ -122,22 +132,25 @@ def _decide(
     refs = _refs(trace, found[:MOST_PAIRS])
     if state == "fail" and not firsts:
         refs += proofs(trace, params.first)
+    if state == "na" and params.since is not None:
+        refs += proofs(trace, params.since)
     return Decision(state, text, refs, found[0][1].cause)
 
 
 def _rulings(
     trace: Trace, params: OrderParams, thens: Sequence[Event], firsts: Sequence[Event]
 ) -> Iterator[tuple[Event, _Ruling]]:
-    latest = events(trace, params.latest_of) if params.latest_of else ()
+    bound = params.latest_of or params.since
+    bounds = events(trace, bound) if bound else ()
     if params.same is None:
-        yield from _Order(params, firsts, latest).rulings(thens)
+        yield from _Order(params, firsts, bounds).rulings(thens)
         return
     keys = _Keys(trace, params.same)
     groups: dict[str | None, list[Event]] = {}
     for then in thens:
         groups.setdefault(keys.of(then), []).append(then)
     for key, members in groups.items():
-        order = _Order(params, keys.serving(key, firsts), keys.serving(key, latest))
+        order = _Order(params, keys.serving(key, firsts), keys.serving(key, bounds))
         yield from order.rulings(members)
 
 
@@ -167,12 +180,13 @@ class _Order:
     """The events that one group of `then` may rest on, indexed for rulings."""
 
     def __init__(
-        self, params: OrderParams, firsts: Sequence[Event], latest: Sequence[Event]
+        self, params: OrderParams, firsts: Sequence[Event], bounds: Sequence[Event]
     ) -> None:
         self._params = params
         self._firsts = Line(firsts)
         self._hits = {event.id: event for event in firsts}
-        self._latest = Line(latest) if params.latest_of else None
+        self._latest = Line(bounds) if params.latest_of else None
+        self._since = Line(bounds) if params.since else None
 
     def rulings(self, thens: Sequence[Event]) -> Iterator[tuple[Event, _Ruling]]:
         """Yield what is said of each `then`."""
@@ -203,6 +217,11 @@ class _Order:
     def _rule(self, then: Event, after: Event | None) -> _Ruling:
         if self._latest is not None:
             return self._rule_latest(self._latest, then, after)
+        if self._since is not None:
+            return self._rule_since(self._since, then)
+        return self._rule_first(then, after)
+
+    def _rule_first(self, then: Event, after: Event | None) -> _Ruling:
         first = self._firsts.nearest(then, after)
         if first is not None:
             return _Ruling("pass", f"{then.label} follows {first.label}", first)
@@ -213,6 +232,20 @@ class _Order:
             cause = loose.cause or "ambiguous-order"
             return _Ruling("uncertain", f"{text} is not known", loose, cause)
         return _Ruling("fail", f"{then.label} has no {self._params.first} before it{own}", after)
+
+    def _rule_since(self, since: Line, then: Event) -> _Ruling:
+        last = since.nearest(then)
+        if last is not None:
+            ruling = self._rule_first(then, last)
+            first = ruling.decider if ruling.state == "pass" else None
+            loose = next(since.possible(then, first), None) if first else None
+        else:
+            loose = next(since.possible(then), None)
+            ruling = _Ruling("na", f"{then.label} has no {self._params.since} before it")
+        if loose is None:
+            return ruling
+        text = f"whether {loose.label} is a {self._params.since} before {then.label} is not known"
+        return _Ruling("uncertain", text, loose, loose.cause or "ambiguous-order")
 
     def _rule_latest(self, latest: Line, then: Event, after: Event | None) -> _Ruling:
         last = latest.nearest(then, after)

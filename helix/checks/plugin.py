@@ -4,13 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from helix.checks import fields, order, references, state, tools, values
+from helix.checks import (
+    arguments,
+    caps,
+    declared,
+    fields,
+    lists,
+    loops,
+    order,
+    references,
+    state,
+    tools,
+    trajectory,
+    values,
+)
 from helix.registry import Check, hookimpl
+
+_FAMILIES = (
+    fields,
+    references,
+    tools,
+    order,
+    values,
+    state,
+    trajectory,
+    lists,
+    arguments,
+    caps,
+    loops,
+    declared,
+)
 
 
 @hookimpl
 def helix_register_checks(register: Callable[[Check], None]) -> None:
     """Register the seven primitives of METHOD 25, and those of METHOD 29."""
-    for family in (fields, references, tools, order, values, state):
+    for family in _FAMILIES:
         for item in family.CHECKS:
             register(item)

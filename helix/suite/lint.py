@@ -25,6 +25,7 @@ from helix.suite.problems import Finding
 
 PASS_PREFIX = "Pass = "
 _DETERMINISM = ("missing-determinism",)
+_TOOL_FIELDS = ("tool", "recovery_tools", "allow", "deny", "exempt", "schemas", "calls_of")
 
 
 def lint(
@@ -127,7 +128,7 @@ def named_roles(value: Any) -> Iterator[str]:
 
 
 def named_tools(value: Any) -> Iterator[str]:
-    """Yield every tool that parameters name: `tool` keys, recovery tools, `obs:NAME` paths."""
+    """Yield every tool that parameters name: the fields for tools, and `obs:NAME` paths."""
     if isinstance(value, FieldPath):
         if value.observation not in (None, "*"):
             yield str(value.observation)
@@ -137,8 +138,9 @@ def named_tools(value: Any) -> Iterator[str]:
     elif isinstance(value, BaseModel):
         for field in type(value).model_fields:
             held = getattr(value, field)
-            if field in ("tool", "recovery_tools"):
-                yield from (name for name in held or () if not name.startswith(("*", "@")))
+            if field in _TOOL_FIELDS:
+                names = (held,) if isinstance(held, str) else held or ()
+                yield from (name for name in names if not name.startswith(("*", "@")))
             else:
                 yield from named_tools(held)
 

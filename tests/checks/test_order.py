@@ -22,6 +22,8 @@ CHECKED: dict[str, Any] = {
     "then": WRITE,
 }
 BEFORE = {"first": {"tool": "read"}, "then": WRITE, "mode": "before"}
+QUOTE = {"tool": "read", "where": {"path": "output.ok", "equals": True}}
+SINCE: dict[str, Any] = {**CONFIRMED, "since": QUOTE}
 
 
 def user(text: str, **kw: Any) -> Message:
@@ -71,6 +73,24 @@ TABLE: list[tuple[dict[str, Any], Events, str]] = [
     (BEFORE, [write(), read()], "fail"),
     (BEFORE, [write()], "na"),
     (BEFORE, [read()], "na"),
+    # since
+    (SINCE, [read(), user("yes"), write()], "pass"),
+    (SINCE, [user("yes"), read(), write()], "fail"),
+    (SINCE, [read(), user("yes"), read(), write()], "fail"),
+    (SINCE, [read(), user("yes"), write(), write()], "pass"),
+    (SINCE, [read(), user("yes"), write(), read(), write()], "fail"),
+    (SINCE, [write(), user("yes"), read()], "na"),
+    (SINCE, [write(), read(), user("yes"), write()], "pass"),
+    (SINCE, [read(False), write()], "na"),
+    (SINCE, [user("yes")], "na"),
+    (SINCE, [], "na"),
+    (SINCE, [call("read"), user("yes"), write()], "uncertain: missing-field"),
+    (SINCE, [read(), user("yes"), call("read"), write()], "uncertain: missing-field"),
+    (SINCE, [read(), call("read"), user("yes"), write()], "pass"),
+    (SINCE, [read(), call("read"), write()], "fail"),
+    (SINCE, [read(NonFinite("NaN")), user("yes"), write()], "uncertain: not-decidable"),
+    (SINCE, [read(), user("yes"), read(flags=["ambiguous-order"]), write()], UNKNOWN_ORDER),
+    (SINCE, [read(), user("yes"), agent(id="t"), read(turn="t"), write(turn="t")], UNKNOWN_ORDER),
     # where
     (CHECKED, [read(), write()], "pass"),
     (CHECKED, [read(False), write()], "fail"),
@@ -167,6 +187,10 @@ def test_every_condition_of_a_list_must_hold_and_one_element_of_each_is_enough()
         ({"first": {"tool": ["read", "reed"]}, "then": WRITE}, [read(), write()], [], "pass"),
         (BEFORE, [write()], [], "uncertain: unknown-tool"),
         (BEFORE, [read()], ["write"], "na"),
+        ({**CONFIRMED, "since": {"tool": ["read", "reed"]}}, [read(), user("yes"), write()], [],
+         "uncertain: unknown-tool"),
+        ({**CONFIRMED, "since": {"tool": ["read", "reed"]}}, [read(), write()], [], "fail"),
+        (SINCE, [user("yes"), write()], [], "uncertain: unknown-tool"),
     ],
 )  # fmt: skip
 def test_a_tool_that_nobody_knows_spoils_what_it_could_have_changed(
@@ -221,6 +245,13 @@ def update(order: str | None, **kw: Any) -> Observation:
 def test_calls_about_different_things_are_ruled_apart(events: Events, expected: str) -> None:
     params = {**EACH, "same": "input.order"}
     assert ask("required-order", params, trace(*events)).state == expected
+
+
+def test_what_lies_between_is_about_the_same_thing() -> None:
+    params = {**CONFIRMED, "since": {"tool": "look"}, "same": "input.order"}
+    events = [call("look", {"order": "A"}), user("yes"), call("look", {"order": "B"}), update("A")]
+    assert ask("required-order", params, trace(*events)).state == "pass"
+    assert ask("required-order", params, trace(*events, update("B"))).state == "fail"
 
 
 @pytest.mark.parametrize(
@@ -278,6 +309,8 @@ def test_an_empty_message_can_be_what_was_required() -> None:
 def test_ten_thousand_events_in_one_line_and_in_one_turn() -> None:
     long = [event for _ in range(5_000) for event in (user("yes"), write())]
     assert ask("required-order", EACH, trace(*long)).state == "pass"
+    asked = [event for _ in range(3_333) for event in (read(), user("yes"), write())]
+    assert ask("required-order", SINCE, trace(*asked)).state == "pass"
     wide = [call(("read", "write")[n % 2], output={"ok": True}, turn="t") for n in range(10_000)]
     assert ask("required-order", CHECKED, trace(read(), agent(id="t"), *wide)).state == "pass"
 
@@ -293,6 +326,7 @@ def test_ten_thousand_events_in_one_line_and_in_one_turn() -> None:
          "where belongs to tool"),
         ({"first": {"tool": "a", "where": {"path": "input.x"}}, "then": WRITE}, "got none of them"),
         ({**BEFORE, "each": True}, "neither each nor latest_of"),
+        ({**SINCE, "each": True}, "since takes neither"),
         ({"first": YES, "then": {"message": "asistant"}}, "did you mean 'assistant'?"),
         ({"first": {"message": "usr"}, "then": WRITE}, "did you mean 'user'?"),
         ({"first": YES, "then": {"tool": "a", "where": {"path": "inptu.x", "exists": True}}},
