@@ -117,7 +117,7 @@ class RowTally:
         if result == "uncertain":
             return "incomplete", self._open(policy)
         if result == "na" and not self.aside and not self.row.may_not_apply:
-            return "incomplete", "applied to nothing: a gating row over zero cases proves nothing"
+            return "incomplete", "applied to nothing; if that is fine, may_not_apply: true"
         if self.row.klass != "code":
             if policy.rate is not None and result != "na":
                 return "incomplete", "a rate by an unvalidated judge"

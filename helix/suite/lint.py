@@ -110,7 +110,9 @@ def _strange_roles(file: SuiteFile, rows: Iterable[CompiledRow]) -> Iterator[Fin
     for row in rows:
         for name in sorted({*named_roles(row.params)}):
             if name.casefold() not in ROLES:
-                text = f"role '{name}' is none of {', '.join(ROLES)}; right for a speaker's name"
+                text = (
+                    f"role '{name}' is none of {', '.join(ROLES)}: right only as a speaker's name"
+                )
                 yield _warning(file, places[row.id], row.id, "code_eval", text)
 
 
