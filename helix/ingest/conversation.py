@@ -243,6 +243,8 @@ def output_of(result: Result | None) -> dict[str, Any]:
     if result is None:
         return {}
     told: dict[str, Any] = {"error": result.error, "status": result.status}
+    if isinstance(result.value, str) and result.text is None:
+        return {**told, "output_text": result.value}
     if result.value is not NOT_RECORDED:
         told["output"] = result.value
     return {**told, "output_text": result.text}

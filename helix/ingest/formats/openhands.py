@@ -84,13 +84,17 @@ def _flat(history: Any) -> Any:
 
 
 class _Run:
-    """One trace in the making; `_kept` is what the model has no place for, by event id."""
+    """One trace in the making.
+
+    `_kept` is what the model has no place for, by event id; `_own` are the harness's own actions.
+    """
 
     def __init__(self, record: Record, trace_id: str | None) -> None:
         source = Source(record.file, record.line, "openhands", source_digest(record.data))
         self._talk = Conversation(source, trace_id)
         self._calls: dict[str, Call] = {}
         self._responses: set[str] = set()
+        self._own: set[str] = set()
         self._kept: dict[str, Any] = {}
         self._answer: str | None = None
 
@@ -120,6 +124,7 @@ class _Run:
         args = event.get("args")
         args = args if isinstance(args, dict) else {}
         if action in _HARNESS:
+            self._own.add(name)
             return set()
         if action in ("message", "system"):
             role = "system" if action == "system" else _role(event)
@@ -152,7 +157,7 @@ class _Run:
     def _observation(self, event: Mapping[str, Any], name: str) -> set[str]:
         cause = normalised_id(event.get("cause"))
         call = self._calls.get(cause or "")
-        if call is None and (event["observation"] in _HARNESS or self._is_of_harness(cause)):
+        if call is None and (event["observation"] in _HARNESS or cause in self._own):
             return set()
         extras = event.get("extras")
         extras = extras if isinstance(extras, dict) else {}
@@ -180,9 +185,6 @@ class _Run:
         return known | (
             {"tool_call_metadata"} if same == event.get("tool_call_metadata") else set()
         )
-
-    def _is_of_harness(self, cause: str | None) -> bool:
-        return self._kept.get(cause or "", {}).get("action") in _HARNESS
 
 
 def _role(event: Mapping[str, Any]) -> str:
