@@ -221,3 +221,28 @@ def test_one_error_type_leaves_ingest(tmp_path: Path) -> None:
         path.write_bytes(data)
         with pytest.raises(HelixError):
             list(Input.open(str(path), "auto", registry()))
+
+
+@pytest.mark.parametrize(
+    ("content", "flags"),
+    [
+        ('{"total": NaN}', ("non-finite-number",)),
+        ("[1, -Infinity]", ("non-finite-number",)),
+        ('{"name": "\\ud83d"}', ("lone-surrogate",)),
+        ('{"name": "\\uD83D"}', ("lone-surrogate",)),
+        ('{"name": "\\ud83d\\ude00", "NaN": 1}', ()),
+        ("NaN is not a number, \\ud83d is text", ()),
+    ],
+)
+def test_what_only_a_result_spells_is_flagged_though_nobody_read_it(
+    tmp_path: Path, content: str, flags: tuple[str, ...]
+) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "hello"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": content},
+    ]
+    traces, failures = read_bytes(json.dumps({"id": "t", "messages": messages}).encode(), tmp_path)
+    assert failures == []
+    assert traces[0].flags == flags
