@@ -16,7 +16,7 @@ from helix.model.trace import Trace
 LEAST = 8
 _KINDS = (("type",), ("object",), ("kind",), ("role",))
 _WORD = re.compile(r"[A-Za-z_.-]+")
-Path_ = tuple[str | int, ...]
+Steps = tuple[str | int, ...]
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.,+Z -]*|\d{16,20}")
 
 
@@ -40,9 +40,9 @@ def documents(file: Path) -> Iterator[tuple[Any, int]]:
                 yield json.loads(part), line
 
 
-def strings(value: Any, at: Path_ = ()) -> Iterator[tuple[Path_, str]]:
+def strings(value: Any, at: Steps = ()) -> Iterator[tuple[Steps, str]]:
     """Every string leaf with its path; keys are not leaves."""
-    stack: list[tuple[Path_, Any]] = [(at, value)]
+    stack: list[tuple[Steps, Any]] = [(at, value)]
     while stack:
         path, node = stack.pop()
         if isinstance(node, dict):
@@ -103,7 +103,7 @@ def is_time(text: str) -> bool:
     return _TIME.fullmatch(text.strip()) is not None
 
 
-def is_word_of_the_format(path: Path_, text: str) -> bool:
+def is_word_of_the_format(path: Steps, text: str) -> bool:
     """Whether a leaf says what kind of thing stands there, which the trace's shape says.
 
     So does the name of an OTLP attribute: its value stands in a field, or under that name.
