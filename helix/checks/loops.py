@@ -98,7 +98,8 @@ def loops(trace: Trace, params: LoopsParams, context: CheckContext) -> Decision:
     if sure.times >= params.times:
         refs = cited(quote(trace, place_of(call)) for call in sure.calls[:MOST_REFS])
         return Decision("fail", str(sure), refs)
-    maybe = _longest(steps, params.cycle, loose=True)
+    open_ones = any(step.open for step in steps)
+    maybe = _longest(steps, params.cycle, loose=True) if open_ones else sure
     if maybe.times >= params.times:
         causes: list[Cause] = [why for call in maybe.calls if (why := hidden(call)) is not None]
         text = f"whether it is {maybe} is not known: not all arguments are"
@@ -123,34 +124,34 @@ def _steps(found: Sequence[Observation], turns: set[str]) -> Iterator[_Step]:
 
 
 def _step(group: Sequence[Observation]) -> _Step:
-    keys: Counter[Hashable] = Counter()
-    for call in group:
-        known = hidden(call) is None
-        keys[(call.name, fingerprint(call.input) if known else ("hidden", call.id))] += 1
-    return _Step(
-        tuple(group),
-        frozenset(keys.items()),
-        frozenset(Counter(call.name for call in group).items()),
-        any(hidden(call) is not None for call in group),
+    closed = [hidden(call) is not None for call in group]
+    keys = Counter(
+        (call.name, ("hidden", call.id) if secret else fingerprint(call.input))
+        for call, secret in zip(group, closed, strict=True)
     )
+    names = Counter(call.name for call in group)
+    return _Step(tuple(group), frozenset(keys.items()), frozenset(names.items()), any(closed))
 
 
 def _longest(steps: Sequence[_Step], cycle: int, *, loose: bool) -> _Row:
     """Return the row whose cycle stands there most often; the first step where none repeats."""
     times, start, end, best = 1, 0, 1, 1
+    numbers: dict[Hashable, int] = {}
+    keys = [numbers.setdefault(step.key, len(numbers)) for step in steps]
     for period in range(1, cycle + 1):
         same = 0
         for at in range(period, len(steps)):
-            same = same + 1 if _alike(steps[at - period], steps[at], loose) else 0
+            alike = keys[at - period] == keys[at]
+            if loose and not alike:
+                alike = _may_be_alike(steps[at - period], steps[at])
+            same = same + 1 if alike else 0
             if (same + period) // period > times:
                 times, start, end, best = same // period + 1, at - period - same + 1, at + 1, period
     return _Row(steps[start:end], best)
 
 
-def _alike(left: _Step, right: _Step, loose: bool) -> bool:
-    if left.key == right.key:
-        return True
-    return loose and (left.open or right.open) and left.tools == right.tools
+def _may_be_alike(left: _Step, right: _Step) -> bool:
+    return (left.open or right.open) and left.tools == right.tools
 
 
 def _scattered(steps: Sequence[_Step], times: int) -> bool:

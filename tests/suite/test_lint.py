@@ -108,6 +108,31 @@ def test_tools_outside_the_inventory_are_warned_of_wherever_they_stand(registry:
     ]
 
 
+@pytest.mark.parametrize(
+    "code_eval",
+    [
+        {"primitive": "tool-list", "allow": ["reed"], "deny": ["write"]},
+        {"primitive": "tool-list", "deny": "reed"},
+        {"primitive": "argument-schema", "schemas": {"*": {}, "reed": {}}},
+        {"primitive": "caps", "calls_of": {"reed": 1}},
+        {"primitive": "loops", "exempt": ["reed"]},
+        {"primitive": "trajectory-match", "expected": ["read", {"tool": "reed"}]},
+        {
+            "primitive": "required-order",
+            "first": {"tool": "read"},
+            "then": {"tool": "write"},
+            "since": {"tool": "reed"},
+        },
+    ],
+)
+def test_a_tool_is_looked_for_in_whatever_parameter_names_it(
+    code_eval: dict[str, Any], registry: Registry
+) -> None:
+    row = {**PLAIN, "code_eval": code_eval}
+    texts = [f.text for f in found(registry, row, inventory=("read", "write"))]
+    assert texts == ["tool 'reed' is in no inventory; did you mean 'read'?"]
+
+
 def test_a_role_that_only_a_speaker_may_have_is_warned_of(registry: Registry) -> None:
     order = {
         "primitive": "required-order",
