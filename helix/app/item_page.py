@@ -10,10 +10,16 @@ import yaml
 from pydantic.alias_generators import to_snake
 
 from helix.app.shapes import Schema, parameters
+from helix.checks.window import Window, decide_in_window
 from helix.registry import Check, Registered
 from helix.registry.loading import SINGULAR
 
-PARTS = {"Selector": "selector", "Where": "condition", "ExpectedCall": "expected call"}
+PARTS = {
+    "Bound": "bounding event",
+    "Selector": "selector",
+    "Where": "condition",
+    "ExpectedCall": "expected call",
+}
 _WORDS = {
     "string": "text",
     "boolean": "true or false",
@@ -44,6 +50,20 @@ def check_section(check: Check) -> str:
         text = yaml.safe_dump(row, sort_keys=False, allow_unicode=True).rstrip()
         lines += ["```yaml", text, "```", ""]
     return "\n".join(lines)
+
+
+def window_section() -> str:
+    """Return where a check applies: the four keys that every `code_eval` takes, and their table."""
+    schema = parameters(Window)
+    keys = [f"### where a check applies\n\n{schema['description']}\n", *_table(schema)]
+    bound = schema["$defs"]["Bound"]
+    more = [f"### bounding event\n\n{bound['description']}\n", *_table(bound)]
+    return "\n".join([*keys, *_truths(decide_in_window), "", *more])
+
+
+def _truths(decide: Any) -> list[str]:
+    """Return the table of a check's docstring."""
+    return [line for line in _documented(decide).splitlines() if line.startswith("|")]
 
 
 def parts(checks: list[Check]) -> list[str]:

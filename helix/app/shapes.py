@@ -9,6 +9,8 @@ from pydantic import BaseModel
 from pydantic.alias_generators import to_snake
 from pydantic.errors import PydanticInvalidForJsonSchema
 
+from helix.checks.parts import KIND
+from helix.checks.window import Window
 from helix.registry import Registry
 
 Schema = dict[str, Any]
@@ -37,18 +39,37 @@ def _open_primitives(defs: Schema, registry: Registry) -> None:
     """Say which parameters each registered primitive takes; another one may take any."""
     checks = registry.items("checks")
     own = {"primitive": {"type": "string", "not": {"enum": list(checks)}}}
+    window = parameters(Window)
+    defs.update(window.pop("$defs", {}))
     choices: list[Schema] = []
     for name, entry in checks.items():
         schema = parameters(entry.item.params)
         defs.update(schema.pop("$defs", {}))
         properties = {"primitive": {"const": name}, **schema.pop("properties", {})}
+        properties |= window["properties"]
         required = ["primitive", *schema.pop("required", ())]
         examples = [{"primitive": name, **given} for given in schema.pop("examples", ())]
         choices.append(
             {**schema, "properties": properties, "required": required, "examples": examples}
         )
     last = {"title": "A check of your own", "properties": own, "required": ["primitive"]}
+    _name_parts([*choices, *defs.values()])
     defs["CodeEval"] = {"type": "object", "title": "CodeEval", "oneOf": [*choices, last]}
+
+
+def _name_parts(nodes: Any) -> None:
+    """Turn each check inside another into a reference to what a `code_eval` is."""
+    stack = [nodes]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            if node.get("format") == KIND:
+                kept = {key: node[key] for key in ("description", "default") if key in node}
+                node.clear()
+                node.update(kept, **{"$ref": "#/$defs/CodeEval"})
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
 
 
 def _take_both_spellings(node: Schema) -> None:

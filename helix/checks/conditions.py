@@ -16,6 +16,7 @@ from helix.checks.evidence import MOST_REFS, as_text, exactly, nonfinite, scanne
 from helix.checks.parameters import Names, Params, Pattern, PatternParam, RelativePath, Span
 from helix.checks.roles import Role, same_role
 from helix.fieldpath import FieldPath, render_steps
+from helix.model.section import whole
 from helix.model.select import Place, within
 from helix.model.trace import TOOL, Message, Observation, Trace
 from helix.model.verdict import Cause, Ref
@@ -197,7 +198,7 @@ def events(trace: Trace, selector: Selector) -> list[Event]:
 
 def turns_of(trace: Trace) -> set[str]:
     """Return the ids that make calls with that parent one turn: those of the messages."""
-    return {message.id for message in trace.transcript}
+    return {message.id for message in whole(trace).transcript}
 
 
 def call_event(observation: Observation, turns: set[str], match: Match = HIT) -> Event:

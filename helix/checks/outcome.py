@@ -11,6 +11,7 @@ from helix.checks.evidence import MOST_REFS, Citing, gap, look
 from helix.checks.roles import ROLES, same_role
 from helix.errors import did_you_mean
 from helix.fieldpath import FieldPath
+from helix.model.section import whole
 from helix.model.select import Place
 from helix.model.trace import Trace
 from helix.model.verdict import Cause, CellState, Ref
@@ -19,6 +20,7 @@ from helix.registry import CheckContext, Decision
 OnMissing = Literal["uncertain", "fail", "na"]
 ON_MISSING = "What a field that is not there counts as."
 WORST_FIRST: tuple[CellState, ...] = ("fail", "uncertain", "pass", "na")
+ANY_ORDER: tuple[CellState, ...] = ("pass", "uncertain", "fail", "na")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ def all_of(readings: Sequence[Reading]) -> Decision:
 
 def any_of(readings: Sequence[Reading]) -> Decision:
     """Fold readings of which one must hold: a pass decides, then an uncertain, then a fail."""
-    return _fold(readings, ("pass", "uncertain", "fail", "na"))
+    return _fold(readings, ANY_ORDER)
 
 
 def unknown_tools(names: Iterable[str], trace: Trace, context: CheckContext) -> Decision | None:
@@ -58,7 +60,7 @@ def unknown_tools(names: Iterable[str], trace: Trace, context: CheckContext) -> 
     A renamed tool would look the same.
     """
     rest = [n for n in names if n != ANY and n not in context.inventory and n not in context.seen]
-    own = {o.name for o in trace.observations} if rest else set()
+    own = {o.name for o in whole(trace).observations} if rest else set()
     unknown = list(dict.fromkeys(name for name in rest if name not in own))
     if not unknown:
         return None
@@ -85,7 +87,7 @@ def unknown_names(
 def _unknown_roles(names: Iterable[str], trace: Trace, context: CheckContext) -> Decision | None:
     """Return the abstention for roles, other than the usual ones, that no trace has."""
     rest = [name for name in names if name != ANY and name.casefold() not in ROLES]
-    own = {m.role for m in trace.transcript if not m.control} if rest else set()
+    own = {m.role for m in whole(trace).transcript if not m.control} if rest else set()
     known = context.roles | own
     unknown = [name for name in rest if not any(same_role(name, role) for role in known)]
     if not unknown:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from helix.checks import (
     arguments,
     caps,
+    composition,
     declared,
     fields,
     lists,
@@ -33,6 +34,7 @@ _FAMILIES = (
     caps,
     loops,
     declared,
+    composition,
 )
 
 

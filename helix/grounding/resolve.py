@@ -16,6 +16,7 @@ import re2
 from helix.errors import PathError
 from helix.fieldpath import MISSING, parse, parse_relative
 from helix.grounding.texts import as_text, fold, leaves, occurrences, stands_in
+from helix.model.section import between
 from helix.model.select import at_address, matching, owner, select
 from helix.model.trace import Observation, Trace
 from helix.model.verdict import MAX_CITED, MatchKind, Ref, Scan
@@ -48,10 +49,11 @@ def all_weak(refs: Sequence[Ref]) -> bool:
 def repeat_scan(trace: Trace, scan: Scan) -> Scan:
     """Look again: how many values the channel holds, and how many match the pattern."""
     path = parse(scan.channel)
-    places = [p for p in select(trace, path) if not p.missing]
+    part = between(trace, scan.first, scan.last)
+    places = [p for p in select(part, path) if not p.missing]
     pattern = _compile(scan.pattern)
     matches = sum(1 for p in places if pattern.search(_searchable(p.value)) is not None)
-    return Scan(channel=scan.channel, pattern=scan.pattern, items=len(places), matches=matches)
+    return msgspec.structs.replace(scan, items=len(places), matches=matches)
 
 
 def _resolve(trace: Trace, ref: Ref, channels: Sequence[str] | None) -> Ref:
@@ -95,6 +97,8 @@ def _resolve_scan(trace: Trace, ref: Ref, scan: Scan, channels: Sequence[str] | 
     if channels is not None and scan.channel not in channels:
         listed = ", ".join(channels) or "none"
         return _dead(ref, f"channel '{scan.channel}' is not declared complete (declared: {listed})")
+    if channels is not None and (scan.first, scan.last) != (None, None):
+        return _dead(ref, "a scan of a part of the trace does not show that the rest holds nothing")
     if ref.value is not None:
         return _dead(ref, "an absence cites no value; cite what stands there in a ref of its own")
     try:

@@ -53,13 +53,16 @@ class Scan(Shape, frozen=True, kw_only=True):
     """A complete look at one channel for what is said to be absent (METHOD 4, 11).
 
     `channel` is a field path, `pattern` an RE2 expression (empty: anything at all), `items` how
-    many values were looked at, `matches` how many matched.
+    many values were looked at, `matches` how many matched. `first` and `last` are the `seq` between
+    which a check looked, where it looks at a part of the trace.
     """
 
     channel: str
     pattern: str
     items: int
     matches: int
+    first: int | None = None
+    last: int | None = None
 
 
 class Ref(Shape, frozen=True, kw_only=True):

@@ -167,6 +167,8 @@ def prevalence(row: CriterionRow) -> str:
 def scanned(scan: Scan) -> str:
     """Return what a scan looked at and found, in words."""
     channel = one_line(scan.channel)
+    if (scan.first, scan.last) != (None, None):
+        channel = f"{channel} of a part of the run"
     if not scan.items:
         return f"nothing stands in {channel}"
     wanted = f" for {one_line(scan.pattern)}" if scan.pattern else ""

@@ -11,8 +11,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
+from helix.checks import specs
 from helix.checks.known_fields import selector
-from helix.errors import HelixError, PathError
+from helix.checks.parts import versions
+from helix.errors import PathError
 from helix.fieldpath import FieldPath
 from helix.model.canonical import digest
 from helix.model.criterion import (
@@ -27,7 +29,7 @@ from helix.model.criterion import (
 )
 from helix.registry import Check, Registry
 from helix.suite.load import Row, SuiteFile, from_suite, row_id
-from helix.suite.problems import Finding, from_validation, raise_errors
+from helix.suite.problems import Finding, Nesting, from_validation, raise_errors
 from helix.suite.source import Source
 
 Eligibility = Literal["default", "observed"]
@@ -176,6 +178,7 @@ class RowCompiler:
         if len(self._findings) > before or klass is None or severity is None:
             return None
         method = CHECK_METHOD[klass]
+        inner = versions(params)
         filled = {"klass": klass, "check_method": method, "severity": severity}
         return CompiledRow(
             criterion=criterion.model_copy(update=filled),
@@ -189,7 +192,7 @@ class RowCompiler:
             params=params,
             judge_inputs=inputs,
             line=self._row.line,
-            digest=digest([criterion.digest, check and [check.name, check.version]]),
+            digest=digest([criterion.digest, check and [check.name, check.version], *inner]),
         )
 
     def _class(self) -> CheckClass | None:
@@ -275,17 +278,19 @@ def _parameters(
     source: Source, registry: Registry, spec: CodeEval, at: int, row: str
 ) -> tuple[Check | None, BaseModel | None, list[Finding]]:
     """Return the check that a row names and its parsed parameters, or what is wrong with them."""
-    above = ("criteria", at, "code_eval")
+    written = {"primitive": spec.primitive, **spec.parameters}
+
+    def find(name: str) -> Check:
+        found: Check = registry.get("checks", name)
+        return found
+
     try:
-        check: Check = registry.get("checks", spec.primitive)
-    except HelixError as error:
-        line = source.line(*above, "primitive")
-        text = str(error)
-        return None, None, [Finding("error", row, line, "code_eval.primitive", text, source.file)]
-    try:
-        return check, check.params.model_validate(spec.parameters), []
+        part = specs.read(written, find)
     except ValidationError as error:
-        return check, None, [*from_validation(error, check.params, source, above, row)]
+        above = ("criteria", at, "code_eval")
+        keys = Nesting(written, registry.items("checks"))
+        return None, None, [*from_validation(error, keys, source, above, row)]
+    return part.check, part.params, []
 
 
 def _paths(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel, to_snake
 
+from helix.checks.parts import Part
+from helix.checks.window import Window
 from helix.errors import SuiteError, did_you_mean
+from helix.registry import Registered
 from helix.suite.source import Source
 
 Level = Literal["error", "warning"]
@@ -54,13 +57,37 @@ def raise_errors(findings: Iterable[Finding]) -> None:
         raise SuiteError(more + "\n  ".join(str(finding) for finding in errors))
 
 
+@dataclass(frozen=True, slots=True)
+class Nesting:
+    """A `code_eval` as written, and the registered checks: which keys each check in it takes."""
+
+    written: Mapping[str, Any]
+    checks: Mapping[str, Registered]
+
+    def models(self, steps: Sequence[str | int]) -> list[type[BaseModel]]:
+        """Return the models whose keys may stand in the mapping at these steps."""
+        written: Any = self.written
+        found = self._taken(written)
+        for step in steps:
+            found = [below for model in found for below in _models_below(model, step)]
+            written = _item(written, step)
+            if Part in found and isinstance(written, Mapping):
+                found = self._taken(written)
+        return found
+
+    def _taken(self, written: Mapping[str, Any]) -> list[type[BaseModel]]:
+        entry = self.checks.get(str(written.get("primitive")))
+        return [] if entry is None else [entry.item.params, Window]
+
+
 def from_validation(
-    error: ValidationError, model: type[BaseModel], source: Source, above: Sequence[str | int],
-    row: str | None,
+    error: ValidationError, model: type[BaseModel] | Nesting, source: Source,
+    above: Sequence[str | int], row: str | None,
 ) -> Iterator[Finding]:  # fmt: skip
     """Translate what pydantic says into findings at the lines of the file.
 
-    `above` are the steps from the file's root to what was validated; keys are told from the row.
+    `model` is what was validated, `above` the steps to it from the file's root; keys are told from
+    the row.
     """
     inside = 2 if above[:1] == ("criteria",) else 0
     for fault in error.errors(include_url=False):
@@ -82,12 +109,14 @@ def _in_file(step: str | int) -> bool:
     return isinstance(step, int) or step.isidentifier()
 
 
-def _text(fault: Any, model: type[BaseModel]) -> str:
+def _text(fault: Any, model: type[BaseModel] | Nesting) -> str:
     kind, context, got = fault["type"], fault.get("ctx", {}), _shown(fault["input"])
     if kind == "missing":
         return "is missing"
     if kind == "extra_forbidden":
-        return _unknown_key(str(fault["loc"][-1]), _model_at(model, fault["loc"][:-1]))
+        *above, key = fault["loc"]
+        taking = model.models(above) if isinstance(model, Nesting) else _models_at(model, above)
+        return _unknown_key(str(key), taking)
     if kind == "literal_error":
         choices = re.findall(r"'([^']*)'", context["expected"])
         hint = did_you_mean(str(fault["input"]), choices)
@@ -100,23 +129,36 @@ def _text(fault: Any, model: type[BaseModel]) -> str:
     return f"{message[:1].lower()}{message[1:]} (got {got})"
 
 
-def _unknown_key(key: str, model: type[BaseModel] | None) -> str:
-    known = known_keys(model) if model is not None else []
+def _unknown_key(key: str, models: Sequence[type[BaseModel]]) -> str:
+    """Return what is said of a key that nobody takes; only the first model's keys are listed."""
+    known = [name for model in models for name in known_keys(model)]
     if to_snake(key) in known:
         return f"stands twice: as {to_snake(key)} and as {to_camel(to_snake(key))}; write one"
-    listed = f" (known: {', '.join(known)})" if known else ""
+    listed = f" (known: {', '.join(known_keys(models[0]))})" if models else ""
     return f"unknown key '{key}'{did_you_mean(to_snake(key), known)}{listed}"
 
 
-def _model_at(model: type[BaseModel], steps: Sequence[str | int]) -> type[BaseModel] | None:
+def _models_at(model: type[BaseModel], steps: Sequence[str | int]) -> list[type[BaseModel]]:
     """Return the model that the keys at these steps belong to, if one does."""
-    found: type[BaseModel] | None = model
+    found = [model]
     for step in steps:
-        if isinstance(step, int) or found is None:
-            continue
-        fields = {k: f for n, f in found.model_fields.items() for k in (n, f.alias)}
-        found = _model_in(fields[step].annotation) if step in fields else None
+        found = [below for above in found for below in _models_below(above, step)]
     return found
+
+
+def _models_below(model: type[BaseModel], step: str | int) -> list[type[BaseModel]]:
+    if isinstance(step, int):
+        return [model]
+    fields = {k: f for n, f in model.model_fields.items() for k in (n, f.alias)}
+    below = _model_in(fields[step].annotation) if step in fields else None
+    return [] if below is None else [below]
+
+
+def _item(value: Any, step: str | int) -> Any:
+    if isinstance(value, Mapping):
+        spelled = {to_snake(str(key)): item for key, item in value.items()}
+        return value.get(step, spelled.get(to_snake(str(step))))
+    return value[step] if isinstance(value, list | tuple) and isinstance(step, int) else None
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

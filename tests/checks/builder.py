@@ -7,6 +7,7 @@ from typing import Any
 
 from helix.checks import decide
 from helix.checks.plugin import helix_register_checks
+from helix.checks.specs import read
 from helix.fieldpath import MISSING
 from helix.grounding import dead, resolve_refs
 from helix.model.select import at_address
@@ -24,8 +25,9 @@ class Row:
     """What `decide` needs of a compiled row."""
 
     def __init__(self, primitive: str, parameters: dict[str, Any]) -> None:
-        self.check: Check | None = CHECKS[primitive]
-        self.params = CHECKS[primitive].params.model_validate(parameters)
+        part = read({"primitive": primitive, **parameters}, CHECKS.__getitem__)
+        self.check: Check | None = part.check
+        self.params = part.params
 
 
 def call(
