@@ -239,8 +239,8 @@ _READERS: tuple[tuple[re.Pattern[str], _Reader | None], ...] = tuple(
             rf"(?:(?<!\w)(?P<before>{_MONEY})[ \u00a0\u202f]?(?P<n>{_NUMBER})"
             rf"|(?<![\w.,])(?P<m>{_NUMBER})[ \u00a0\u202f]?(?P<after>{_MONEY}))", True, _an_amount,
         ),
-        (r"(?<!\w)#?[^\W_]+(?:[-_/.][^\W_]+)*(?!\w)", False, _an_id),
-        (r"(?m)^\s*\d{1,2}[.)](?=\s)", False, None),  # the number of an item in a list
+        (r"(?<!\w)#?[^\W_]+(?:[-_/.][^\W_]+)*", False, _an_id),
+        (r"(?m)^[ \t]*\d{1,2}[.)](?=\s)", False, None),  # the number of an item in a list
         (
             rf"(?<![\w.,])(?P<n>{_NUMBER})(?!\d)(?!(?:st|nd|rd|th)\b)"
             r"(?P<percent>[ \u00a0\u202f]?%)?", False, _a_number,

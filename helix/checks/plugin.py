@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from helix.checks import (
+    answers,
     arguments,
     caps,
+    claims,
     composition,
     declared,
+    duplicates,
     fields,
+    flow,
     lists,
     loops,
     order,
     references,
+    reply,
     state,
     tools,
     trajectory,
@@ -34,6 +39,11 @@ _FAMILIES = (
     caps,
     loops,
     declared,
+    duplicates,
+    flow,
+    reply,
+    claims,
+    answers,
     composition,
 )
 

@@ -13,7 +13,6 @@ from helix.checks.outcome import ON_MISSING, OnMissing, Reading, capped, unknown
 from helix.checks.parameters import Params, PathParam, Paths, PatternParam, example
 from helix.checks.roles import Role
 from helix.checks.sources import GIVEN_CHANNELS, GIVERS, Found, Sources, given, nowhere
-from helix.fieldpath import parse
 from helix.model.select import Place, select
 from helix.model.trace import Trace
 from helix.registry import Check, CheckContext, Decision
@@ -30,7 +29,7 @@ class ReplyParams(Params):
     """
 
     model_config = example(field="output.response", kinds=["amount", "date", "id"])
-    field: PathParam = Field(default=parse("output.response"), description=FIELD)
+    field: PathParam = Field(default="output.response", validate_default=True, description=FIELD)
     kinds: tuple[Kind, ...] = Field(
         default=("number", "amount", "date", "id", "quote"),
         min_length=1,

@@ -117,18 +117,22 @@ class Sources:
 
     def standing(self, found: Sequence[Found], place: Place) -> tuple[Standing, Found | None]:
         """Return whether something found came before a place, and the first that did."""
-        when = self.moment(place)
         loose = None
         for one in found:
-            source = one.source
-            together = when.turn is not None and source.when.turn == when.turn
-            if when.unsure or source.when.unsure or (together and source.place.obs != place.obs):
-                loose = loose or one
-            elif source.when.at < when.at:
+            earlier = self.came_before(one.source.place, place)
+            if earlier:
                 return "earlier", one
+            if earlier is None:
+                loose = loose or one
         if loose is not None:
             return "unsure", loose
         return ("later", found[0]) if found else ("nowhere", None)
+
+    def came_before(self, first: Place, then: Place) -> bool | None:
+        """Return whether one place came to be before another; None where nobody can know."""
+        one, two = self.moment(first), self.moment(then)
+        together = two.turn is not None and one.turn == two.turn and first.obs != then.obs
+        return None if one.unsure or two.unsure or together else one.at < two.at
 
     def incomplete_before(self, place: Place) -> bool:
         """Whether a source before a place was not recorded, or not all of it."""
