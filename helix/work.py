@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from helix.errors import TraceError
 from helix.ingest import Input
 from helix.judging import Adjudicated, Answer, PacketSettings, Settings, adjudicate, read
 from helix.judging import Job as TraceJob
-from helix.model.criterion import Criterion
 from helix.model.lines import encode_line
 from helix.model.manifest import ManifestEntry, Survey
 from helix.model.request import Reply, Request
@@ -27,6 +26,7 @@ from helix.model.verdict import MatrixVerdictFile
 from helix.planning import Prepared
 from helix.registry import Backend, CheckContext, Decision, JudgeSettings
 from helix.runmeta import RunLog
+from helix.suite.routes import off_route
 from helix.survey import routed
 
 OnEvent = Callable[[Event], None]
@@ -141,7 +141,7 @@ class Work:
             return {}
         found: dict[str, Decision] = {}
         for row in self.prepared.rows:
-            decision = _off_route(row.criterion, trace, self.prepared.config.subject.routes)
+            decision = off_route(row.criterion, trace, self.prepared.config.subject.routes)
             if decision is None and row.check is not None:
                 decision = decide(row, trace, self._context)
             if decision is not None:
@@ -187,20 +187,6 @@ class Work:
 
 def _usable(request: Request, reply: Reply) -> bool:
     return isinstance(read(reply, request.nonce, request.unit.criteria), Answer)
-
-
-def _off_route(criterion: Criterion, trace: Trace, routes: Sequence[str]) -> Decision | None:
-    """Return why a row of one route says nothing of this trace; None where it applies.
-
-    A route that the subject does not declare is unresolved: it shows nothing (METHOD 13).
-    """
-    if criterion.route is None or criterion.route == trace.route:
-        return None
-    if trace.route is None or (routes and trace.route not in routes):
-        has = "none" if trace.route is None else f"'{trace.route}', which is not declared"
-        text = f"the row is for the route '{criterion.route}', and the trace has {has}"
-        return Decision("uncertain", text, cause="unresolved-route")
-    return Decision("na", f"the row is for the route '{criterion.route}', not '{trace.route}'")
 
 
 def _failures(line: MatrixVerdictFile) -> Iterator[dict[str, Any]]:

@@ -162,26 +162,38 @@ def stretches(trace: Trace, window: Window) -> Iterator[Stretch]:
                 yield stretch
 
 
+def reaching(trace: Trace, window: Window, context: CheckContext) -> Iterator[Trace]:
+    """Yield the parts of a trace that a check in this window may be asked about."""
+    try:
+        found = list(stretches(trace, window))
+    except _Unknown:
+        return
+    yield from (at.part for at in found if _unbounded(trace, window, at, context) is None)
+
+
 def _decided(
     trace: Trace, at: Stretch, params: Windowed, context: CheckContext
 ) -> tuple[Decision, Cause | None]:
     """Return what the check says of one possible window, and why it is only possible."""
-    window = params.window
-    for bound, event, default in (
-        (window.after, at.start, "na"),
-        (window.end, at.end, "whole"),
-    ):
+    found = _unbounded(trace, params.window, at, context)
+    if found is None:
+        found = decide(params.of, at.part, context)
+        text = f"{_told(params.window, at)}{found.detail}"
+        found = replace(found, detail=text, refs=_refs(trace, at, found.refs))
+    return found, at.cause
+
+
+def _unbounded(trace: Trace, window: Window, at: Stretch, context: CheckContext) -> Decision | None:
+    """Return what is said where the event of a bound is not there; None where the check says it."""
+    for bound, event, default in ((window.after, at.start, "na"), (window.end, at.end, "whole")):
         if bound is None or event is not None:
             continue
         unknown = unknown_names([bound], trace, context)
         if unknown is not None:
-            return unknown, unknown.cause
+            return unknown
         if (bound.if_none or default) == "na":
-            text = f"no {bound}: nothing to check"
-            return Decision("na", text, proofs(trace, bound)), at.cause
-    found = decide(params.of, at.part, context)
-    text = f"{_told(window, at)}{found.detail}"
-    return replace(found, detail=text, refs=_refs(trace, at, found.refs)), at.cause
+            return Decision("na", f"no {bound}: nothing to check", proofs(trace, bound))
+    return None
 
 
 def _told(window: Window, at: Stretch) -> str:

@@ -1,11 +1,11 @@
-"""`helix criteria lint SUITE`: what is wrong with a suite, before anything is spent."""
+"""`helix criteria lint|explain`: work on a suite, before anything is spent."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from helix.app import console
 from helix.app.quoting import texts
@@ -17,12 +17,26 @@ from helix.suite import Finding
 from helix.suite import lint as lint_suite
 
 KEYS = ("checks.modules", "subject.tools")
+ROUTED = (*KEYS, "subject.routes", "subject.route_field")
+_SETTINGS = "KEY=VALUE"
 
 
 def run(argv: Sequence[str]) -> ExitCode:
-    """Print the findings; FAIL if one is an error, USAGE if the file cannot be read at all."""
+    """Run one of them; each says how it exits."""
     parser = argparse.ArgumentParser(prog="helix criteria", description="Work on a suite.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_lint(commands)
+    _add_explain(commands)
+    # Words after an option are left over where an earlier positional took none (argparse).
+    args, rest = parser.parse_known_args(argv)
+    if any(word.startswith("-") for word in rest):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    args.settings += rest
+    handler: Callable[[argparse.Namespace], ExitCode] = args.handler
+    return handler(args)
+
+
+def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     lint = commands.add_parser(
         "lint",
         help="check a suite",
@@ -31,16 +45,40 @@ def run(argv: Sequence[str]) -> ExitCode:
         "only, 1 if there are errors, 2 if the file cannot be read.",
     )
     lint.add_argument("suite", metavar="SUITE", help="the YAML file")
-    lint.add_argument(
-        "settings",
-        metavar="KEY=VALUE",
-        nargs="*",
-        help="checks.modules=[checks.py], subject.tools=[a,b], as `helix evaluate` takes them",
-    )
-    lint.add_argument("--json", action="store_true", help="print JSON")
-    args = parser.parse_args(argv)
+    _add_shared(lint, KEYS)
+    lint.set_defaults(handler=_lint)
 
-    given = _settings(args.settings)
+
+def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    explain = commands.add_parser(
+        "explain",
+        help="say how the verdict of a code row came about",
+        description="Say step by step how the verdict of a row on a trace comes about: the "
+        "parameters as read, what they lead to, what was decided and why, and each ref with the "
+        "text that stands there. Exits 0, or 2 where there is no such row or trace.",
+    )
+    explain.add_argument("id", metavar="ID", help="the row's criterion_id")
+    explain.add_argument("--trace", metavar="TRACE", required=True, help="the trace's id")
+    _add_traces(explain)
+    explain.add_argument("--suite", metavar="SUITE", required=True, help="the YAML file")
+    _add_shared(explain, ROUTED)
+    explain.set_defaults(handler=_explain)
+
+
+def _add_traces(command: argparse.ArgumentParser) -> None:
+    text = "file, folder, glob, - or demo:outreach; all of it tells which tools there are"
+    command.add_argument("--traces", metavar="PATH", required=True, help=text)
+    command.add_argument("--format", default="auto", help="read as this format (auto)")
+
+
+def _add_shared(command: argparse.ArgumentParser, keys: Sequence[str]) -> None:
+    text = f"{', '.join(keys)}, as `helix evaluate` takes them"
+    command.add_argument("settings", metavar=_SETTINGS, nargs="*", help=text)
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _lint(args: argparse.Namespace) -> ExitCode:
+    given = _settings("lint", args.settings, KEYS)
     registry = load()
     load_modules(given["checks.modules"], registry)
     findings = lint_suite(args.suite, registry, given["subject.tools"])
@@ -53,12 +91,26 @@ def run(argv: Sequence[str]) -> ExitCode:
     return ExitCode.FAIL if errors else ExitCode.PASS
 
 
-def _settings(words: Sequence[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {key: [] for key in KEYS}
+def _explain(args: argparse.Namespace) -> ExitCode:
+    from helix.app import explained
+    from helix.app.tried import Tried
+
+    tried = Tried.open(args, _settings("explain", args.settings, ROUTED))
+    told = tried.explanation(args.id, args.trace)
+    if args.json:
+        console.say(json.dumps(explained.as_json(told), indent=2, default=str))
+    else:
+        console.say(explained.as_text(told))
+    return ExitCode.PASS
+
+
+def _settings(command: str, words: Sequence[str], keys: Sequence[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {key: [] for key in keys}
     for word in words:
         key, equals, value = word.partition("=")
         if key not in found or not equals:
-            raise UsageError(f"lint takes {' and '.join(KEYS)} (got '{word}')")
+            listed = f"{', '.join(keys[:-1])} and {keys[-1]}"
+            raise UsageError(f"{command} takes {listed} (got '{word}')")
         found[key] = texts(value)
     return found
 

@@ -1,0 +1,101 @@
+"""`helix criteria explain`: what it prints, as text and as JSON, and how it exits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from helix.app.cli import main
+
+SUITE = """\
+suite: shop
+criteria:
+  - criterion_id: paid
+    statement: Pass = every payment after the yes went through.
+    severity: HIGH
+    code_eval:
+      primitive: all
+      of:
+        - {primitive: presence, field: output.response}
+        - {primitive: tool-output-failure, tool: pay, success_path: output.ok}
+      after: {message: user, matches: '(?i)yes'}
+"""
+
+
+@pytest.fixture()
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    record = {
+        "schemaVersion": "1.0",
+        "id": "run-1",
+        "output": {"response": "Paid \x1b[31m."},
+        "observations": [
+            {"id": "c1", "seq": 1, "type": "TOOL", "name": "pay", "input": {},
+             "output": {"ok": False}},
+        ],
+        "transcript": [{"id": "m1", "seq": 0, "role": "user", "text": "Yes!",
+                        "observationIds": []}],
+    }  # fmt: skip
+    (tmp_path / "runs.jsonl").write_text(json.dumps(record), encoding="utf-8")
+    (tmp_path / "suite.yaml").write_text(SUITE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ran(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(["criteria", *words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+WORDS = ("--traces", "runs.jsonl", "--suite", "suite.yaml")
+
+
+@pytest.mark.usefixtures("files")
+def test_explain_tells_the_way_to_a_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = ran(capsys, "explain", "paid", "--trace", "run-1", *WORDS)
+    assert (code, err) == (0, "")
+    lines = [line.strip() for line in out.splitlines()]
+    assert lines[0] == "paid (code, HIGH): Pass = every payment after the yes went through."
+    assert "after: message of the user matching '(?i)yes': 1 match" in lines
+    assert "window (1 calls or spans, 0 messages): all → fail" in lines
+    assert "of[1]: tool-output-failure → fail" in lines
+    assert "ref c1 output.ok: “false” (exact); there stands “false”" in lines
+    assert lines[-1] == "decision: fail"
+    assert "\x1b" not in out and "\\x1b" in out
+
+
+@pytest.mark.usefixtures("files")
+def test_explain_prints_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = ran(capsys, "explain", "paid", "--trace", "run-1", *WORDS, "--json")
+    told = json.loads(out)
+    assert code == 0 and told["decision"]["state"] == "fail"
+    (window,) = told["steps"]["parts"]
+    assert [part["role"] for part in window["parts"]] == ["of[0]", "of[1]"]
+    assert window["parts"][1]["refs"][0]["match"] == "exact"
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("row", "trace", "more", "told"),
+    [
+        ("payd", "run-1", (), "unknown criterion 'payd'; did you mean 'paid'?"),
+        ("paid", "run-2", (), "unknown trace 'run-2'; did you mean 'run-1'?"),
+        ("paid", "run-1", ("subject.tool=x",), "explain takes checks.modules"),
+        ("paid", "run-1", ("--format", "hlix"), "did you mean 'helix'?"),
+    ],
+)
+def test_explain_says_what_there_is(
+    row: str, trace: str, more: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = ran(capsys, "explain", row, "--trace", trace, *WORDS, *more)
+    assert (code, out) == (2, "") and told in err
+
+
+def test_explain_reads_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
+    demo = ("--traces", "demo:outreach", "--suite", "demo:outreach")
+    code, out, _ = ran(capsys, "explain", "reply-present", "--trace", "interview-01", *demo)
+    assert code == 0 and out.rstrip().endswith("decision: pass")
+    code, _, err = ran(capsys, "explain", "x", "--trace", "y", "--traces", "demo:o", *demo[2:])
+    assert code == 2 and "unknown demo 'o'" in err
