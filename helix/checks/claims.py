@@ -71,7 +71,7 @@ class ClaimParams(Succeeding):
     arrangements: bool = Field(
         default=False, description="Whether what others will do counts: “a courier will collect”."
     )
-    also: Literal["same", "another"] = Field(
+    further: Literal["same", "another"] = Field(
         default="same", description="Whether “also” needs a call that no claim before it rests on."
     )
     on_missing: OnMissing = Field(default="uncertain", description=ON_MISSING)
@@ -174,7 +174,7 @@ class Deeds:
     ) -> Reading:
         """Return whether a successful call of these tools came before the reply."""
         wanted = set(tools)
-        fresh = self._params.also == "another" and claim.further
+        fresh = self._params.further == "another" and claim.further
         worst: Reading | None = None
         for call in self._calls:
             if not (ANY in wanted or call.name in wanted) or (fresh and call.id in used):
