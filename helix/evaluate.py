@@ -23,7 +23,7 @@ from pydantic import ValidationError
 
 from helix import registry as registries
 from helix.errors import ConfigError, ExitCode, TraceError
-from helix.files import atomic_write
+from helix.files import atomic_write, held
 from helix.gate import exit_code, fold
 from helix.ingest import Input
 from helix.model.config import Config
@@ -95,31 +95,31 @@ def run(
     began, started = time.monotonic(), datetime.datetime.now(datetime.UTC)
     prepared, source, survey = survey_run(config, registry, suite, today=started.date())
     folder = Path(run_dir)
-    folder.mkdir(parents=True, exist_ok=True)
-    work = Work(prepared, survey, source, folder)
-    work.open_judge()
-    log = RunLog(folder, started, command)
-    _clear(folder)
-    atomic_write(folder / "plan.json", encode_page(prepared.plan))
-    atomic_write(folder / "manifest.jsonl", b"".join(x + b"\n" for x in manifest_lines(survey)))
-    log.event("surveyed", traces=len(survey.entries), failures=len(survey.load.failures))
-    usage = work.carry_out(on_event, log)
-    scorecard = fold(prepared.fold, survey, RunFiles(folder).lines(), usage)
-    code = _code(prepared, scorecard, work)
-    duration = time.monotonic() - began
-    log.finish(prepared, scorecard, code, duration)
-    atomic_write(folder / "scorecard.json", encode_page(scorecard))
-    return Finished(
-        scorecard=scorecard,
-        exit_code=code,
-        run_dir=folder,
-        prepared=prepared,
-        source=source,
-        duration_s=duration,
-        started_at=started.isoformat(timespec="seconds"),
-        pending=len(work.pending),
-        broken=len(work.broken),
-    )
+    with held(folder):
+        work = Work(prepared, survey, source, folder)
+        work.open_judge()
+        log = RunLog(folder, started, command)
+        _clear(folder)
+        atomic_write(folder / "plan.json", encode_page(prepared.plan))
+        atomic_write(folder / "manifest.jsonl", b"".join(x + b"\n" for x in manifest_lines(survey)))
+        log.event("surveyed", traces=len(survey.entries), failures=len(survey.load.failures))
+        usage = work.carry_out(on_event, log)
+        scorecard = fold(prepared.fold, survey, RunFiles(folder).lines(), usage)
+        code = _code(prepared, scorecard, work)
+        duration = time.monotonic() - began
+        log.finish(prepared, scorecard, code, duration)
+        atomic_write(folder / "scorecard.json", encode_page(scorecard))
+        return Finished(
+            scorecard=scorecard,
+            exit_code=code,
+            run_dir=folder,
+            prepared=prepared,
+            source=source,
+            duration_s=duration,
+            started_at=started.isoformat(timespec="seconds"),
+            pending=len(work.pending),
+            broken=len(work.broken),
+        )
 
 
 def survey_run(
@@ -197,8 +197,8 @@ def _code(prepared: Prepared, scorecard: Scorecard, work: Work) -> ExitCode:
 
 
 def _clear(folder: Path) -> None:
-    """Remove what marks an earlier run in the same folder as finished."""
-    for name in ("scorecard.json", "verdicts.jsonl"):
+    """Remove what an earlier run in the same folder says of its result, the report included."""
+    for name in ("scorecard.json", "verdicts.jsonl", "runmeta.json", "report.html"):
         (folder / name).unlink(missing_ok=True)
 
 

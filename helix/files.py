@@ -42,6 +42,42 @@ def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
         file.write(data)
 
 
+@contextlib.contextmanager
+def held(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Make a folder and hold it for this process until the block ends.
+
+    UsageError where it cannot be made, or another process holds it: two runs that write to one
+    folder would mix their lines. Where a file system or platform has no locks, nothing is held.
+    """
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"the run directory {os.fspath(folder)} cannot be made: {error.strerror}; "
+            "name another folder with hydra.run.dir=FOLDER"
+        ) from error
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise UsageError(
+            f"another run is writing to {os.fspath(folder)}: wait for it, or name another folder "
+            "with hydra.run.dir=FOLDER"
+        ) from None
+    except OSError:
+        pass
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
 def under(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> Path:
     """Return the path of `name` below `root`, links resolved; UsageError if it lies outside."""
     top = Path(root).resolve()

@@ -18,6 +18,7 @@ from helix.model.manifest import LoadFailure
 
 CHUNK: Final = 1 << 20
 RECORD_LIMIT: Final = 256 << 20
+DEPTH_LIMIT: Final = 1 << 20
 BOM: Final = b"\xef\xbb\xbf"
 SEEN_OF_A_LIST: Final = 3
 
@@ -131,6 +132,8 @@ class Scanner:
                 size = bracket.end() - self._at
                 if not depth:
                     return size
+                if depth > DEPTH_LIMIT:
+                    raise self.fault("the record that starts here is nested too deeply to be read")
             self._grow()
 
     def _scalar_size(self) -> int:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -101,3 +104,54 @@ def test_an_id_with_half_a_surrogate_or_a_control_character_is_carried_through(h
     (folder,) = runs(here)
     text = (folder / "manifest.jsonl").read_text(encoding="utf-8")
     assert [json.loads(line)["id"] for line in text.splitlines()] == ids
+
+
+SLOW = """\
+import time
+
+def judge(request):
+    time.sleep(0.2)
+    return {"nonce": request.nonce, "verdicts": []}
+"""
+
+
+def test_a_second_run_in_the_folder_of_one_that_still_writes_is_refused(here: Path) -> None:
+    (here / "judge.py").write_text(SLOW, encoding="utf-8")
+    words = ["evaluate", "criteria.file=judged.yaml", "hydra.run.dir=run", "judge=scripted",
+             "judge.script=judge.py", "judge.model=m", "limits.concurrency=1"]  # fmt: skip
+    first = subprocess.Popen(
+        [sys.executable, "-m", "helix", *words, "subject.traces=bad.jsonl"],
+        cwd=here, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    while not (here / "run" / "verdicts.part").exists() and first.poll() is None:
+        time.sleep(0.01)
+    second = evaluate(here, *words[1:], "subject.traces=good.jsonl")
+    assert (second.returncode, "another run is writing" in second.stderr) == (2, True)
+    assert first.wait() == 1
+    third = evaluate(here, *words[1:], "subject.traces=good.jsonl")
+    assert third.returncode == 3, "the folder is free again"
+
+
+def test_a_run_that_starts_anew_leaves_no_result_of_the_one_before(here: Path) -> None:
+    words = ["subject.traces=good.jsonl", "hydra.run.dir=run"]
+    assert evaluate(here, *words, "criteria.file=suite.yaml").returncode == 0
+    (here / "judge.py").write_text("async def judge(request):\n"
+                                   "    raise SystemExit(0)\n", encoding="utf-8")  # fmt: skip
+    words += ["criteria.file=judged.yaml", "judge=scripted", "judge.script=judge.py"]
+    assert evaluate(here, *words, "judge.model=m").returncode == 4
+    left = {path.name for path in (here / "run").iterdir()}
+    assert not left & {"report.html", "scorecard.json"}
+    assert json.loads((here / "run" / "runmeta.json").read_text("utf-8")) == {"exitCode": 4}
+
+
+def test_a_run_directory_that_cannot_be_made_is_told(here: Path) -> None:
+    words = ["subject.traces=good.jsonl", "criteria.file=suite.yaml"]
+    for folder in ("suite.yaml", "suite.yaml/inside"):
+        done = evaluate(here, *words, f"hydra.run.dir={folder}")
+        assert (done.returncode, "cannot be made" in done.stderr) == (2, True)
+
+
+def test_brackets_without_end_are_given_up_early(here: Path) -> None:
+    (here / "deep.json").write_bytes(b"[" * (3 << 20))
+    done = evaluate(here, "subject.traces=deep.json", "criteria.file=suite.yaml")
+    assert (done.returncode, "nested too deeply" in done.stderr) == (2, True)
