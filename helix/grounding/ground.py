@@ -121,17 +121,15 @@ def _abstention(verdict: Verdict, terms: Sequence[str]) -> Verdict:
 def _faults(
     verdict: Verdict, terms: Sequence[str], ground: Ground
 ) -> Iterator[tuple[Cause, BlockKind | None, str]]:
-    bound = {b.term: b for b in verdict.bindings}
-    for term in (*terms, *(b.term for b in verdict.bindings)):
-        binding = bound.get(term)
-        if binding is None:
-            yield "malformed", None, ""
-        elif binding.ref is None:
-            yield "unbound-term", "factual-intent", f"'{term}' has no referent in this trace"
+    for binding in verdict.bindings:
+        if binding.ref is None:
+            text = f"'{binding.term}' has no referent in this trace"
+            yield "unbound-term", "factual-intent", text
         elif binding.ref.match == "dead":
             note = binding.ref.note or "does not resolve"
-            yield "dead-ref", "factual-intent", f"the referent of '{term}': {note}"
-    if not verdict.refs:
+            yield "dead-ref", "factual-intent", f"the referent of '{binding.term}': {note}"
+    bound = {binding.term for binding in verdict.bindings}
+    if not verdict.refs or verdict.blocked_by is not None or not bound.issuperset(terms):
         yield "malformed", None, ""
     for ref in dead(verdict.refs):
         yield "dead-ref", "factual-intent", f"{ref.obs} {ref.path}: {ref.note}"

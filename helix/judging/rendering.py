@@ -25,8 +25,11 @@ def render(packet: MatrixPacket, unit: Unit, pin: Pin, channels: tuple[str, ...]
 
 
 def again(request: Request, answer: str, faults: list[str], unit: Unit) -> Request:
-    """Return the re-prompt that names what was wrong with an answer (METHOD 40, 46)."""
-    listed = "\n".join(f"- {fault}" for fault in faults)
+    """Return the re-prompt that names what was wrong with an answer (METHOD 40, 46).
+
+    A fault may name ids of the trace, so it is kept on its line.
+    """
+    listed = "\n".join(f"- {_line(fault)}" for fault in faults)
     text = (
         "Your answer cannot be used as it stands:\n"
         f"{listed}\n"

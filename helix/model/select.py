@@ -99,11 +99,15 @@ def owner(trace: Trace, obs: str) -> Trace | Observation | Message | None:
 
 
 def at_address(trace: Trace, obs: str, path: str) -> Any:
-    """Return the one value at a ref's address, or MISSING; raises PathError on a bad path."""
-    steps = parse_relative(path).steps
+    """Return the one value at a ref's address, or MISSING; raises PathError on a bad path.
+
+    A path with `[*]` is no address, and so nothing stands there.
+    """
+    parsed = parse_relative(path)
     found = owner(trace, obs)
-    if found is None:
+    if found is None or not parsed.is_address:
         return MISSING
+    steps = parsed.steps
     if isinstance(found, Trace):
         return next((v for _, v in walk_root(found, steps)), MISSING)
     if isinstance(found, Observation):
