@@ -26,7 +26,7 @@ def decide(row: Row, trace: Trace, context: CheckContext) -> Decision:
     """Return what the row's check says of a trace; an exception is uncertain, cause check-error.
 
     So is an answer that no check may give: something other than a Decision, a pass or fail
-    without a ref, an na without a reason (METHOD 4, 28).
+    without a ref, anything without a reason, which is the critique (METHOD 3, 4, 28).
     """
     if row.check is None:
         raise ValueError("decide needs a row with a check (got a judge row)")
@@ -43,8 +43,8 @@ def _fault(decision: Any) -> str | None:
         return f"returned {type(decision).__name__}; it must return a helix.checks.Decision"
     if decision.state in ("pass", "fail") and not decision.refs:
         return f"said {decision.state} without a ref; cite what decided it (helix.checks.cite)"
-    if decision.state == "na" and not decision.detail.strip():
-        return "said na without a reason"
+    if not decision.detail.strip():
+        return f"said {decision.state} without a reason"
     return None
 
 

@@ -13,6 +13,8 @@ from helix.model.verdict import Ref
 from helix.registry import Check
 from tests.checks.builder import said, trace
 
+REF = Ref(obs="m0", path="text", value="hi")
+
 
 class Row:
     def __init__(self, function: Any) -> None:
@@ -39,7 +41,7 @@ def says(answer: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "detail"),
     [
-        (raises, "check own: KeyError: 'no such\\nthing' at test_run.py:24"),
+        (raises, "check own: KeyError: 'no such\\nthing' at test_run.py:26"),
         (recurses, "check own: RecursionError"),
         (leaves, "check own: SystemExit: 0"),
         (says(True), "returned bool; it must return a helix.checks.Decision"),
@@ -47,6 +49,7 @@ def says(answer: Any) -> Any:
         (says(Decision("pass", "fine")), "said pass without a ref"),
         (says(Decision("fail", "bad")), "said fail without a ref"),
         (says(Decision("na", " ")), "said na without a reason"),
+        (says(Decision("pass", "", (REF,))), "said pass without a reason"),
     ],
 )
 def test_a_check_that_breaks_is_uncertain_and_says_why(function: Any, detail: str) -> None:
@@ -56,7 +59,7 @@ def test_a_check_that_breaks_is_uncertain_and_says_why(function: Any, detail: st
 
 
 def test_a_proper_answer_goes_through_unchanged() -> None:
-    answer = Decision("pass", "fine", (Ref(obs="m0", path="text", value="hi"),))
+    answer = Decision("pass", "fine", (REF,))
     assert decide(Row(says(answer)), trace(said("user", "hi")), CheckContext()) is answer
 
 
