@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from helix.model.jsontext import NonFinite
+from helix.model.jsontext import NonFinite, is_plain
 from helix.model.trace import Observation, Trace
 from helix.registry import Record
 
@@ -55,7 +55,7 @@ def settle(trace: Trace, marked: frozenset[str]) -> None:
 
 def _is_suspicious(observation: Observation) -> bool:
     return any(
-        text.lstrip()[:1] in _CONTAINERS and any(mark in text for mark in _IN_TEXT)
+        text.lstrip()[:1] in _CONTAINERS and not is_plain(text) and any(m in text for m in _IN_TEXT)
         for text in observation.undecoded
     )
 

@@ -151,12 +151,17 @@ class FileReader:
             yield self._failure(0, EMPTY_LIST)
 
     def _decoded(self, piece: Piece) -> Iterator[Record | LoadFailure]:
+        line = 0 if piece.document else piece.line
+        if self._format is not None and self._format.decode is not None:
+            own = self._format.decode(piece.data)
+            if own is not None:
+                yield Record(own, piece.data, self._found.name, line)
+                return
         decoded = decode_piece(piece, self._found.name)
         if isinstance(decoded, LoadFailure):
             yield decoded
             return
         value, strict = decoded
-        line = 0 if piece.document else piece.line
         if self._format is not None or self._recognise([value], line) is not None:
             yield Record(value, piece.data, self._found.name, line, strict)
 

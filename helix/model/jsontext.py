@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 _decoder = msgspec.json.Decoder()
+_skipper = msgspec.json.Decoder(msgspec.Raw)
 _again = 0
 
 
@@ -45,6 +46,15 @@ def decode_container(text: str) -> Any:
     except ValueError:
         return None
     return value if isinstance(value, dict | list) else None
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text is JSON without NaN, Infinity and lone surrogates; its values are not made."""
+    try:
+        _skipper.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return False
+    return True
 
 
 def decoded_again() -> int:

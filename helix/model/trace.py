@@ -35,7 +35,7 @@ FLAGS: Final = (
 TRACE_SCHEMA_VERSION: Final = "1.0"
 TOOL: Final = "TOOL"
 
-_UNREAD: Final[Any] = object()
+NOT_READ: Final[Any] = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ class Observation:
         name: str,
         type: str = TOOL,
         *,
-        input: Any = _UNREAD,
+        input: Any = NOT_READ,
         input_text: str | None = None,
-        output: Any = _UNREAD,
+        output: Any = NOT_READ,
         output_text: str | None = None,
         error: str | None = None,
         level: str | None = None,
@@ -98,14 +98,14 @@ class Observation:
     @property
     def input(self) -> Any:
         """The decoded arguments; None when nothing was recorded."""
-        if self._input is _UNREAD:
+        if self._input is NOT_READ:
             self._input = decode_arguments(self.input_text)
         return self._input
 
     @property
     def output(self) -> Any:
         """The decoded result; None when there is none."""
-        if self._output is _UNREAD:
+        if self._output is NOT_READ:
             self._output = decode_result(self.output_text)
         return self._output
 
@@ -113,15 +113,15 @@ class Observation:
     def undecoded(self) -> tuple[str, ...]:
         """The texts that nobody decoded yet."""
         texts = (
-            self.input_text if self._input is _UNREAD else None,
-            self.output_text if self._output is _UNREAD else None,
+            self.input_text if self._input is NOT_READ else None,
+            self.output_text if self._output is NOT_READ else None,
         )
         return tuple(text for text in texts if text is not None)
 
     @property
     def has_output(self) -> bool:
         """Whether a result was recorded, even an empty one."""
-        if self._output is _UNREAD:
+        if self._output is NOT_READ:
             return self.output_text is not None
         return self._output is not None
 

@@ -104,7 +104,9 @@ class Format:
     gets one record; where `whole_file` is set, it gets every record of the file at once, because
     one trace spans them. `stream(records, lines)` is `read` for formats whose traces each span
     some records: it gets records as they come, and a function that reads the bytes of all JSON
-    Lines anew, numbered, so that it can see which record is a trace's last.
+    Lines anew, numbered, so that it can see which record is a trace's last. Once a file is known
+    to be of the format, `decode(data)` may make of a record's bytes the value that `read` gets;
+    where it returns None, that is the plain one.
     """
 
     name: str
@@ -113,6 +115,7 @@ class Format:
     read: Callable[[Sequence[Record]], Iterable[Trace | LoadFailure]]
     whole_file: bool = False
     stream: Stream | None = None
+    decode: Callable[[bytes], Any] | None = None
 
 
 class Backend(Protocol):

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from helix.ingest.canonical import SUBSTANCE, TRACE_KEYS, from_dict
+from helix.ingest.regular import regular, trace_of
 from helix.model.canonical import source_digest
 from helix.model.trace import Source, Trace
+from helix.model.tracerecord import TraceRecord
 from helix.registry import Format, Match, Record
 
 _FOREIGN = frozenset({"traceId", "trace_id", "parentObservationId", "span_id"})
@@ -41,8 +43,9 @@ def _is_listed(record: Mapping[str, Any], key: str, mark: str) -> bool:
 def read(records: Sequence[Record]) -> Iterator[Trace]:
     """Read each record as one trace."""
     for record in records:
-        digest = source_digest(record.data)
-        yield from_dict(record.value, Source(record.file, record.line, "helix", digest))
+        source = Source(record.file, record.line, "helix", source_digest(record.data))
+        make = trace_of if isinstance(record.value, TraceRecord) else from_dict
+        yield make(record.value, source)
 
 
-FORMAT = Format("helix", "1", detect, read)
+FORMAT = Format("helix", "1", detect, read, decode=regular)
