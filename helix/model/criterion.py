@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.alias_generators import to_camel
 
 from helix.model.canonical import digest
@@ -28,6 +28,7 @@ CHECK_METHOD: dict[str, CheckMethod] = {
     "hybrid": "hybrid",
 }
 GATING_SEVERITIES = ("CRIT", "HIGH")
+SUITE_SCHEMA_VERSION = "1.0"
 
 
 class Record(BaseModel):
@@ -173,6 +174,13 @@ class Suite(Record):
 
     suite: str = Field(min_length=1)
     version: int | str = 1
-    schema_version: str = "1.0"
+    schema_version: str = SUITE_SCHEMA_VERSION
     tools: tuple[str, ...] = ()
     criteria: tuple[Criterion, ...]
+
+    @field_validator("schema_version")
+    @classmethod
+    def _of_this_version(cls, value: str) -> str:
+        if value.partition(".")[0] != SUITE_SCHEMA_VERSION.partition(".")[0]:
+            raise ValueError(f"must be {SUITE_SCHEMA_VERSION} (got {value!r})")
+        return value

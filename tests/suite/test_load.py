@@ -126,6 +126,12 @@ def test_a_problem_names_file_line_row_and_key(
     assert expected in line
 
 
+def test_a_suite_of_another_major_version_is_refused(registry: Registry) -> None:
+    text = 'suite: s\nschema_version: "2.0"\n' + row("").removeprefix("suite: s\n")
+    told = "s.yaml:2: schema_version: must be 1.0 (got '2.0')"
+    assert any(told in problem for problem in problems(text, registry))
+
+
 def test_all_problems_of_a_file_are_one_error(registry: Registry) -> None:
     text = f"""{HEAD}
   - criterion_id: A
