@@ -46,7 +46,7 @@ class Finished:
     """A run that ended: its scorecard, where its files are, and what the process should exit with.
 
     `pending` counts traces that wait for dispatched answers, `broken` those that an internal
-    error kept from a line.
+    error kept from a line; `lines` is None where they are read from the run directory.
     """
 
     scorecard: Scorecard
@@ -58,7 +58,7 @@ class Finished:
     started_at: str
     pending: int = 0
     broken: int = 0
-    lines: tuple[MatrixVerdictFile, ...] = ()
+    lines: tuple[MatrixVerdictFile, ...] | None = None
 
     @property
     def run_verdict(self) -> str:
@@ -67,7 +67,7 @@ class Finished:
 
     def verdicts(self) -> Iterator[MatrixVerdictFile]:
         """Yield the verdict lines in plan order."""
-        return iter(self.lines) if self.lines else RunFiles(self.run_dir).lines()
+        return RunFiles(self.run_dir).lines() if self.lines is None else iter(self.lines)
 
     def traces(self, ids: frozenset[str]) -> Iterator[Trace]:
         """Read the input again and yield the traces of these ids."""

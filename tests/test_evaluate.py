@@ -338,6 +338,12 @@ def test_shards_share_the_traces_without_overlap(folder: Path) -> None:
     assert all(ids)
 
 
+def test_a_run_over_no_traces_that_left_no_folder_has_no_verdicts(folder: Path) -> None:
+    (folder / "t.jsonl").write_text("", encoding="utf-8")
+    done = helix.evaluate("t.jsonl", "suite.yaml")
+    assert (done.run_verdict, list(done.verdicts())) == ("incomplete", [])
+
+
 def test_samples_are_seeded(folder: Path) -> None:
     def ids(seed: int) -> list[str]:
         run = helix.evaluate(
