@@ -6,10 +6,9 @@ import traceback
 from pathlib import PurePath
 from typing import Any, Protocol
 
+from helix.model.lines import portable
 from helix.model.trace import Trace
 from helix.registry import Check, CheckContext, Decision
-
-_LONGEST_MESSAGE = 200
 
 
 class Row(Protocol):
@@ -53,9 +52,7 @@ def _broken(check: Check, what: str) -> Decision:
 
 
 def _told(error: BaseException) -> str:
-    message = " ".join(str(error).split())
-    if len(message) > _LONGEST_MESSAGE:
-        message = f"{message[: _LONGEST_MESSAGE - 1]}…"
+    message = portable(str(error))
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 

@@ -6,13 +6,12 @@ nobody adjudicated it, with the cause.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
-from helix.grounding import Ground, dead, resolve_refs, uncertain
+from helix.grounding import Ground, dead, resolve_refs
 from helix.judging.packet import PacketSettings, agent_steps, build
 from helix.judging.trajectory import Judged, judge_trajectory
 from helix.model.canonical import digest
@@ -37,8 +36,6 @@ from helix.model.verdict import (
 from helix.registry import Decision
 
 Line = Generator[Request, "Reply | NoReply", "Adjudicated"]
-LONGEST_REASON = 300
-_FOLDERS = re.compile(r"(?<![\w/\\:.])(?:[A-Za-z]:)?[/\\](?:[^\s/\\'\":]+[/\\])+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +157,23 @@ def _route_block(trace: Trace, settings: Settings) -> str | None:
 def _code_cell(trace: Trace, criterion: str, decision: Decision) -> Verdict | NotApplicable:
     """Turn a check's decision into a cell; a check whose own evidence is dead is a check error."""
     refs = resolve_refs(trace, decision.refs)
+    gone = dead(refs)
+    if gone and decision.state != "uncertain":
+        place = f"{gone[0].obs} {gone[0].path}: {gone[0].note}"
+        text = f"{decision.detail} (the check cites a place that does not resolve: {place})"
+        return Verdict(
+            criterion_id=criterion,
+            critique=text,
+            result="uncertain",
+            refs=refs,
+            produced_by="code",
+            cause="check-error",
+        )
     if decision.state == "na":
         return NotApplicable(
             criterion_id=criterion, critique=decision.detail, refs=refs, produced_by="code"
         )
-    verdict = Verdict(
+    return Verdict(
         criterion_id=criterion,
         critique=decision.detail,
         result=decision.state,
@@ -175,15 +184,6 @@ def _code_cell(trace: Trace, criterion: str, decision: Decision) -> Verdict | No
         cause=decision.cause,
         blocked_by=_block(decision.cause, decision.detail),
     )
-    gone = dead(refs)
-    if gone and decision.state != "uncertain":
-        return msgspec.structs.replace(
-            uncertain(verdict, "check-error", None, ""),
-            critique=f"{decision.detail} (the check cites a place that does not resolve: "
-            f"{gone[0].obs} {gone[0].path}: {gone[0].note})",
-            claim=None,
-        )
-    return verdict
 
 
 def _block(cause: Cause | None, text: str) -> BlockedBy | None:
@@ -256,19 +256,13 @@ def _place(
         cause = judged.cause if judged is not None and judged.cause else "unavailable"
         cells.nobody[criterion] = cause
         if judged is not None and judged.reason:
-            cells.reasons[criterion] = _portable(judged.reason)
+            cells.reasons[criterion] = judged.reason
     elif isinstance(cell, NotApplicable):
         cells.excused.append(cell)
         cells.dense[criterion] = "na"
     else:
         cells.verdicts.append(cell)
         cells.dense[criterion] = cell.result
-
-
-def _portable(reason: str) -> str:
-    """Return a reason as a line may hold it: on one line, without the folders of this machine."""
-    text = " ".join(_FOLDERS.sub("", reason).split())
-    return text if len(text) <= LONGEST_REASON else f"{text[: LONGEST_REASON - 1]}…"
 
 
 def _part(found: Verdict | NotApplicable | None) -> CodePart | None:

@@ -17,6 +17,7 @@ from helix.grounding import Ground, complaints, resolved, settle, settle_na
 from helix.judging.rendering import again, render
 from helix.judging.reply import Answer, Unusable, read
 from helix.model.canonical import digest
+from helix.model.lines import portable
 from helix.model.packet import MatrixPacket
 from helix.model.request import NoReply, Pin, Reply, Request, Unit
 from helix.model.verdict import Cause, NotApplicable, Verdict
@@ -58,7 +59,7 @@ def judge_trajectory(
     while True:
         reply = _by_the_pin((yield request), models)
         if isinstance(reply, NoReply):
-            notes.append({"kind": "no-reply", "cause": reply.cause, "text": reply.text})
+            notes.append({"kind": "no-reply", "cause": reply.cause, "text": portable(reply.text)})
             break
         answer = read(reply, request.nonce, rows)
         if isinstance(answer, Unusable):
@@ -159,7 +160,7 @@ def _nothing(reply: NoReply, first: Request, notes: list[dict[str, str]]) -> Jud
         not_applicable={},
         answer=None,
         cause=reply.cause,
-        reason=reply.text,
+        reason=portable(reply.text),
         prompt_digest=first.prompt_digest,
         reply_digest=None,
         decisions=tuple(notes),

@@ -7,6 +7,7 @@ read back by the lenient reader, so that every writer succeeds and nothing is re
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,7 +15,15 @@ import msgspec
 from helix.model.jsontext import decode
 
 T = TypeVar("T")
+LONGEST_REASON = 300
+_FOLDERS = re.compile(r"(?<![\w/\\:.])(?:[A-Za-z]:)?[/\\](?:[^\s/\\'\":]+[/\\])+")
 _encoder = msgspec.json.Encoder()
+
+
+def portable(reason: str) -> str:
+    """Return what went wrong as a line may hold it: short, and without this machine's folders."""
+    text = " ".join(_FOLDERS.sub("", reason).split())
+    return text if len(text) <= LONGEST_REASON else f"{text[: LONGEST_REASON - 1]}…"
 
 
 def encode_line(value: Any) -> bytes:

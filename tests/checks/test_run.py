@@ -34,6 +34,10 @@ def recurses(trace: Trace, params: Any, context: CheckContext) -> Decision:
     return recurses(trace, params, context)
 
 
+def reads(trace: Trace, params: Any, context: CheckContext) -> Decision:
+    raise FileNotFoundError("no file '/srv/ada/private/rates.csv'")
+
+
 def says(answer: Any) -> Any:
     return lambda trace, params, context: answer
 
@@ -44,6 +48,7 @@ def says(answer: Any) -> Any:
         (raises, "check own: KeyError: 'no such\\nthing' at test_run.py:26"),
         (recurses, "check own: RecursionError"),
         (leaves, "check own: SystemExit: 0"),
+        (reads, "check own: FileNotFoundError: no file 'rates.csv' at"),
         (says(True), "returned bool; it must return a helix.checks.Decision"),
         (says(None), "returned NoneType"),
         (says(Decision("pass", "fine")), "said pass without a ref"),

@@ -198,10 +198,18 @@ def test_only_residual_rows_reach_the_judge_and_every_cell_is_accounted_for() ->
     assert done.line.dense_map == {"code-1": "pass", "judge-1": "pass", "na-1": "na"}
 
 
-def test_a_check_whose_own_evidence_is_dead_is_a_check_error() -> None:
-    wrong = Decision("pass", "fine", (Ref(obs="s2", path="input.loan", value="L-999"),))
+@pytest.mark.parametrize("state", ["pass", "fail", "na"])
+def test_a_check_whose_own_evidence_is_dead_is_a_check_error(state: Any) -> None:
+    wrong = Decision(state, "seen", (Ref(obs="s2", path="input.loan", value="L-999"),))
     done, _ = ask(trace_of(STEPS), [row(**{"class": "code"})], [], decisions={"c1": wrong})
     assert (cell(done).result, cell(done).cause) == ("uncertain", "check-error")
+
+
+def test_what_went_wrong_is_told_without_the_folders_of_the_machine() -> None:
+    gone = NoReply("judge-error", "no file '/srv/ada/private/answers.csv'")
+    done, _ = ask(trace_of(STEPS), [row()], [gone])
+    told = [note["text"] for note in done.decisions]
+    assert [*told, *done.line.not_adjudicated_reasons.values()] == ["no file 'answers.csv'"] * 2
 
 
 @pytest.mark.parametrize("route", [None, "elsewhere"])
