@@ -45,8 +45,15 @@ class RunFiles:
         return _rows(self.folder / "manifest.jsonl", ManifestEntry)
 
     def undone(self) -> tuple[tuple[str, str], ...]:
-        """Return (trace, criterion) of every cell that failed or is undecided."""
-        return tuple(self._cells(("fail", "uncertain")))
+        """Return (trace, criterion) of every cell that failed or is undecided.
+
+        A chosen trace without a line, one that waits or broke, is undecided in every row.
+        """
+        judged = {line.trajectory_id for line in self.lines()}
+        lost = [e.id for e in self.manifest() if e.selected and e.id not in judged]
+        rows = [row.criterion_id for row in self.scorecard().criteria] if lost else []
+        absent = [(trace, criterion) for trace in lost for criterion in rows]
+        return (*self._cells(("fail", "uncertain")), *absent)
 
     def failing(self) -> tuple[tuple[str, str], ...]:
         """Return (trace, criterion) of every cell that failed."""

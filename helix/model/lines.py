@@ -37,7 +37,12 @@ def encode_line(value: Any) -> bytes:
 
 def encode_page(value: Any) -> bytes:
     """Return a shape or plain value as indented JSON with a final newline."""
-    return msgspec.json.format(encode_line(value), indent=2) + b"\n"
+    line = encode_line(value)
+    try:
+        return msgspec.json.format(line, indent=2) + b"\n"
+    except msgspec.DecodeError:
+        # The escape of a lone surrogate.
+        return json.dumps(json.loads(line), ensure_ascii=True, indent=2).encode("ascii") + b"\n"
 
 
 def decode_line(data: bytes, kind: type[T]) -> T:

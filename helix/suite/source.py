@@ -19,6 +19,7 @@ from pydantic.alias_generators import to_snake
 
 from helix.errors import SuiteError, did_you_mean
 
+LONGEST = 20_000_000
 _MERGE = "tag:yaml.org,2002:merge"
 _FLOAT = "tag:yaml.org,2002:float"
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -84,11 +85,16 @@ def read(file: str | Path) -> Source:
     """Read a criteria file; SuiteError names file and line of what is no YAML."""
     name = str(file)
     try:
-        text = Path(file).read_text(encoding="utf-8-sig")
+        with open(file, encoding="utf-8-sig") as stream:
+            text = stream.read(LONGEST + 1)
     except FileNotFoundError:
         raise SuiteError(f"criteria.file: no file {name}{_nearby(Path(file))}") from None
     except (OSError, UnicodeError) as error:
         raise SuiteError(f"criteria.file: {name} cannot be read: {error}") from None
+    except ValueError as error:
+        raise SuiteError(f"criteria.file: {name!r} is no path: {error}") from None
+    if len(text) > LONGEST:
+        raise SuiteError(f"criteria.file: {name} is longer than {LONGEST:,} characters")
     return parse(text, name)
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from helix.files import held
 from tests.app.test_run import SUITE, evaluate, here, runs, trace
 
 __all__ = ["here"]
@@ -106,30 +104,12 @@ def test_an_id_with_half_a_surrogate_or_a_control_character_is_carried_through(h
     assert [json.loads(line)["id"] for line in text.splitlines()] == ids
 
 
-SLOW = """\
-import time
-
-def judge(request):
-    time.sleep(0.2)
-    return {"nonce": request.nonce, "verdicts": []}
-"""
-
-
 def test_a_second_run_in_the_folder_of_one_that_still_writes_is_refused(here: Path) -> None:
-    (here / "judge.py").write_text(SLOW, encoding="utf-8")
-    words = ["evaluate", "criteria.file=judged.yaml", "hydra.run.dir=run", "judge=scripted",
-             "judge.script=judge.py", "judge.model=m", "limits.concurrency=1"]  # fmt: skip
-    first = subprocess.Popen(
-        [sys.executable, "-m", "helix", *words, "subject.traces=bad.jsonl"],
-        cwd=here, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    while not (here / "run" / "verdicts.part").exists() and first.poll() is None:
-        time.sleep(0.01)
-    second = evaluate(here, *words[1:], "subject.traces=good.jsonl")
-    assert (second.returncode, "another run is writing" in second.stderr) == (2, True)
-    assert first.wait() == 1
-    third = evaluate(here, *words[1:], "subject.traces=good.jsonl")
-    assert third.returncode == 3, "the folder is free again"
+    words = ["subject.traces=good.jsonl", "criteria.file=suite.yaml", "hydra.run.dir=run"]
+    with held(here / "run"):
+        done = evaluate(here, *words)
+    assert (done.returncode, "another run is writing" in done.stderr) == (2, True)
+    assert evaluate(here, *words).returncode == 0, "the folder is free again"
 
 
 def test_a_run_that_starts_anew_leaves_no_result_of_the_one_before(here: Path) -> None:
@@ -155,3 +135,40 @@ def test_brackets_without_end_are_given_up_early(here: Path) -> None:
     (here / "deep.json").write_bytes(b"[" * (3 << 20))
     done = evaluate(here, "subject.traces=deep.json", "criteria.file=suite.yaml")
     assert (done.returncode, "nested too deeply" in done.stderr) == (2, True)
+
+
+def test_a_failing_trace_with_half_a_surrogate_in_its_id_breaks_no_scorecard(here: Path) -> None:
+    line = trace(1, "No.").replace("t-1", "\\ud800")
+    (here / "odd.jsonl").write_text(trace(2, "Hello!") + line, encoding="utf-8")
+    words = ["subject.traces=odd.jsonl", "criteria.file=suite.yaml"]
+    done = evaluate(here, *words, "hydra.run.dir=run")
+    assert (done.returncode, done.stderr) == (1, "")
+    card = json.loads((here / "run" / "scorecard.json").read_text(encoding="utf-8"))
+    assert card["criteria"][0]["failing"] == ["\ud800"]
+    again = evaluate(here, *words, "select.failed_from=run")
+    assert (again.returncode, again.stderr) == (1, "")
+    assert evaluate(here, *words, "gate.baseline=run").returncode == 0
+
+
+WAITS = """\
+from helix.model.request import Pending
+
+def judge(request):
+    raise Pending("k")
+"""
+
+
+def test_what_was_never_judged_is_among_the_failures_that_are_run_again(here: Path) -> None:
+    (here / "judge.py").write_text(WAITS, encoding="utf-8")
+    words = ["subject.traces=good.jsonl", "criteria.file=judged.yaml", "judge=scripted",
+             "judge.script=judge.py", "judge.model=m"]  # fmt: skip
+    assert evaluate(here, *words, "hydra.run.dir=run").returncode == 5
+    again = evaluate(here, *words, "select.failed_from=run", "hydra.run.dir=again")
+    assert again.returncode == 5, again.stderr
+    card = json.loads((here / "again" / "scorecard.json").read_text(encoding="utf-8"))
+    assert card["traces"]["sampled"] == 3
+
+
+def test_a_suite_without_end_is_refused(here: Path) -> None:
+    done = evaluate(here, "subject.traces=good.jsonl", "criteria.file=/dev/zero")
+    assert (done.returncode, "is longer than" in done.stderr) == (2, True)
