@@ -12,7 +12,7 @@ from helix.errors import ExitCode, UsageError, unknown
 HYDRA = {"evaluate": "recorded traces and a suite to verdicts, a gate and an exit code"}
 PLAIN = {
     "cache": "say how many replies are kept",
-    "criteria": "lint a suite, explain a verdict step by step",
+    "criteria": "lint a suite, explain a verdict, test rows on known faults",
     "plugins": "list formats, checks, judges, renderers, or explain one of them",
     "schema": "print the JSON Schema of a file that Helix reads or writes",
     "traces": "say what trace files hold: detect, show, convert, stats",

@@ -22,6 +22,7 @@ from helix.suite import CompiledRow, CompiledSuite, compile
 from helix.suite import load as load_suite
 from helix.suite.batch import Batch
 from helix.suite.explain import Explanation, explain
+from helix.suite.mutation import MutationScore, try_rows
 from helix.survey import routed
 
 
@@ -78,6 +79,16 @@ class Tried:
         if wanted is None:
             raise SelectionError(unknown("trace", trace_id, self.batch.ids))
         return explain(row, wanted, self.batch.context, self.subject)
+
+    def mutation(self, seed: int, per_trace: int) -> MutationScore:
+        """Return which known faults the rows see; the traces are read twice, never kept."""
+        for _ in self.traces():
+            pass
+        again = (routed(t, self.subject) for t in self.source if isinstance(t, Trace))
+        context = self.batch.context
+        return try_rows(
+            self.suite.rows, again, context, self.subject, seed=seed, per_trace=per_trace
+        )
 
 
 def _suite(name: str) -> str:

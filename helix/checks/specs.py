@@ -6,12 +6,11 @@ it can run for ever.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, PlainValidator, ValidationInfo
 from pydantic.alias_generators import to_snake
-from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError
 
 from helix.checks.parts import Part
 from helix.checks.window import KEYS, Window, windowed
@@ -22,12 +21,15 @@ MOST_DEEP = 8
 MOST_PARTS = 200
 Lookup = Callable[[str], Check]
 _PRIMITIVE = "primitive"
+# In the place of an error, steps that the file does not have.
+_PARAMETERS, _WINDOW = "(parameters)", "(window)"
 
 
 def read(spec: Any, checks: Lookup) -> Part:
     """Return the check that a `code_eval` describes; ValidationError tells all that is wrong.
 
-    `checks` finds a check by its name and raises HelixError where there is none.
+    `checks` finds a check by its name and raises HelixError where there is none. Steps in
+    parentheses in the place of an error lead to no key of their own.
     """
     return _Reader(checks).read(spec)
 
@@ -56,57 +58,45 @@ class _Reader:
         finally:
             self._depth -= 1
 
-    def _read(self, spec: Mapping[str, Any]) -> Part:
-        name = spec.get(_PRIMITIVE)
+    def find(self, name: Any) -> Check:
+        """Return the check of a name; ValueError where there is none that can be used."""
         if not isinstance(name, str):
-            raise _refused(name, "must name a check")
+            raise ValueError("must name a check")
         try:
             check = self._checks(name)
         except HelixError as error:
-            raise _refused(name, str(error)) from None
+            raise ValueError(str(error)) from None
         taken = sorted({to_snake(field) for field in check.params.model_fields} & set(KEYS))
         if taken:
-            raise _refused(name, f"check {name} has a parameter {taken[0]}, which every "
-                           "code_eval has; rename it")  # fmt: skip
+            text = f"check {name} has a parameter {taken[0]}, which every code_eval has; rename it"
+            raise ValueError(text)
+        return check
+
+    def _read(self, spec: Mapping[str, Any]) -> Part:
         given = {key: value for key, value in spec.items() if key != _PRIMITIVE}
         bounds = {key: given.pop(key) for key in KEYS if key in given}
-        faults: list[InitErrorDetails] = []
-        params = self._validated(check.params, given, faults)
-        window = self._validated(Window, bounds, faults) if bounds else None
-        if faults:
-            raise ValidationError.from_exception_data(name, faults)
-        part = Part(check=check, params=params)
-        return part if window is None else windowed(part, window)
-
-    def _validated(
-        self, model: type[BaseModel], given: Mapping[str, Any], faults: list[InitErrorDetails]
-    ) -> Any:
-        try:
-            return model.model_validate(dict(given), context=self)
-        except ValidationError as error:
-            faults += _details(error)
-            return None
+        whole = {_PRIMITIVE: spec.get(_PRIMITIVE), _PARAMETERS: given}
+        if bounds:
+            whole[_WINDOW] = bounds
+        found = _Spec.model_validate(whole, context=self)
+        part = Part(check=found.primitive, params=found.parameters)
+        return part if found.window is None else windowed(part, found.window)
 
 
-def _refused(name: Any, text: str) -> ValidationError:
-    fault: InitErrorDetails = {
-        "type": "value_error",
-        "loc": (_PRIMITIVE,),
-        "input": name,
-        "ctx": {"error": ValueError(text)},
-    }
-    return ValidationError.from_exception_data(_PRIMITIVE, [fault])
+def _found(name: Any, info: ValidationInfo) -> Check:
+    reader: _Reader = info.context  # type: ignore[assignment]
+    return reader.find(name)
 
 
-def _details(error: ValidationError) -> Iterator[InitErrorDetails]:
-    """Yield the faults of an error as they are given to a new one."""
-    for fault in error.errors(include_url=False):
-        kind: Any = fault["type"]
-        try:
-            PydanticKnownError(kind, fault.get("ctx"))
-        except (KeyError, TypeError, ValueError):
-            kind = PydanticCustomError(kind, "{text}", {"text": fault["msg"]})
-        detail: InitErrorDetails = {"type": kind, "loc": fault["loc"], "input": fault["input"]}
-        if isinstance(kind, str) and "ctx" in fault:
-            detail["ctx"] = fault["ctx"]
-        yield detail
+def _parsed(given: Any, info: ValidationInfo) -> BaseModel | None:
+    """Return the parameters of the check; None where there is no check, which is told already."""
+    check = info.data.get(_PRIMITIVE)
+    return None if check is None else check.params.model_validate(given, context=info.context)
+
+
+class _Spec(BaseModel):
+    """A `code_eval` with its parameters and its window set apart, so that all is read at once."""
+
+    primitive: Annotated[Any, PlainValidator(_found)]
+    parameters: Annotated[Any, PlainValidator(_parsed)] = Field(alias="(parameters)")
+    window: Window | None = Field(default=None, alias="(window)")

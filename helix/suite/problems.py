@@ -114,7 +114,7 @@ def _text(fault: Any, model: type[BaseModel] | Nesting) -> str:
     if kind == "missing":
         return "is missing"
     if kind == "extra_forbidden":
-        *above, key = fault["loc"]
+        above, key = [*filter(_in_file, fault["loc"][:-1])], fault["loc"][-1]
         taking = model.models(above) if isinstance(model, Nesting) else _models_at(model, above)
         return _unknown_key(str(key), taking)
     if kind == "literal_error":

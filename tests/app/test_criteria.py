@@ -99,3 +99,45 @@ def test_explain_reads_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0 and out.rstrip().endswith("decision: pass")
     code, _, err = ran(capsys, "explain", "x", "--trace", "y", "--traces", "demo:o", *demo[2:])
     assert code == 2 and "unknown demo 'o'" in err
+
+
+@pytest.mark.usefixtures("files")
+def test_test_says_what_the_rows_see(capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path("runs.jsonl")
+    good = path.read_text("utf-8").replace("false", "true")
+    path.write_text(good, encoding="utf-8")
+    words = ("test", "suite.yaml", "--traces", "runs.jsonl", "--seed", "3")
+    code, out, err = ran(capsys, *words)
+    assert (code, err) == (0, "")
+    assert "1 row that code decides, 1 trace;" in out.splitlines()[0]
+    assert "  kills loud faults: flip-flag 1/1" in out
+    assert ran(capsys, *words)[1] == out
+    code, out, _ = ran(capsys, *words, "--json", "--per-trace", "1")
+    told = json.loads(out)
+    assert code == 0 and (told["seed"], told["perTrace"], told["blind"]) == (3, 1, [])
+    assert told["criteria"][0]["untouched"] == {"pass": 1, "fail": 0, "uncertain": 0, "na": 0}
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("suite", "code"),
+    [
+        (SUITE.replace("output.ok", "input"), 3),  # never passes: nothing to test
+        (SUITE.partition("primitive: all")[0] + "primitive: presence\n      field: metadata.of", 3),
+        (SUITE.partition("primitive: all")[0]
+         + "{primitive: format-validity, field: 'transcript[0].role', pattern: user}", 1),
+    ],
+)  # fmt: skip
+def test_test_exits_by_what_it_found(
+    suite: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("suite.yaml").write_text(suite, encoding="utf-8")
+    assert ran(capsys, "test", "suite.yaml", "--traces", "runs.jsonl")[0] == code
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("words", [("--per-trace", "0"), ("--seed", "x"), ("subject.x=1",)])
+def test_test_refuses_what_it_does_not_know(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ran(capsys, "test", "suite.yaml", "--traces", "runs.jsonl", *words)[0] == 2

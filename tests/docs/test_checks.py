@@ -13,6 +13,7 @@ from helix.app.item_page import check_section, parts, window_section
 from helix.checks import load_modules
 from helix.registry import Check
 from helix.suite import compile
+from helix.suite.faults import FAULTS, Fault
 from helix.suite.load import from_source
 from helix.suite.source import parse
 
@@ -47,6 +48,12 @@ def test_where_a_row_applies_is_explained_as_the_code_has_it(page: str) -> None:
 def test_each_parameter_has_a_sentence(check: Check) -> None:
     for name, field in check.params.model_fields.items():
         assert field.description and field.description.endswith("."), name
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_each_fault_of_the_mutation_test_is_listed(fault: Fault, page: str) -> None:
+    loudness = "silent" if fault.silent else "loud"
+    assert f"| `{fault.name}` | {loudness} | {fault.kind} | " in page
 
 
 def test_every_example_compiles(page: str) -> None:
