@@ -149,10 +149,15 @@ class Work:
         return found
 
     @property
+    def _inventory(self) -> tuple[str, ...]:
+        declared = (*self.prepared.config.subject.tools, *self.prepared.suite.suite.tools)
+        return tuple(sorted(set(declared)))
+
+    @property
     def _context(self) -> CheckContext:
         subject = self.prepared.config.subject
         return CheckContext(
-            inventory=frozenset((*subject.tools, *self.prepared.suite.suite.tools)),
+            inventory=frozenset(self._inventory),
             seen=frozenset(self.survey.tools),
             roles=frozenset(self.survey.roles),
             complete_channels=subject.complete_channels,
@@ -166,7 +171,7 @@ class Work:
                 subject=config.subject,
                 pin=self.prepared.pin,
                 context_tokens=config.judge.context_tokens,
-                batch_tools=self.survey.tools,
+                tools=self._inventory,
             ),
             criteria_digest=self.prepared.suite.digest,
             asks=self.prepared.judge.asks,

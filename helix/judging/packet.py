@@ -43,7 +43,7 @@ class PacketSettings:
     subject: SubjectConfig
     pin: Pin
     context_tokens: int
-    batch_tools: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
 
 
 def build(
@@ -68,7 +68,7 @@ def build(
         input=tuple(_shown(leaf) for leaf in asked),
         output=tuple(_shown(leaf) for leaf in own if not leaf.path.startswith("input")),
         route=trace.route,
-        subject_profile=profile(settings),
+        subject_profile=profile(settings, trace),
         pin={"model": settings.pin.model, "temperature": settings.pin.temperature},
     )
     budget = int(settings.context_tokens * CHARACTERS_PER_TOKEN * (1 - PROMPT_RESERVE))
@@ -110,16 +110,20 @@ def agent_steps(trace: Trace) -> tuple[AgentStep, ...]:
     )
 
 
-def profile(settings: PacketSettings) -> SubjectProfile:
-    """Return who the subject is, inferred fields named; an unknown harness stays unknown."""
+def profile(settings: PacketSettings, trace: Trace) -> SubjectProfile:
+    """Return who the subject is, inferred fields named; an unknown harness stays unknown.
+
+    Tools that nobody declared are those of this trace, not of the batch: a trace that is added
+    must not change what was asked of the others, or the cache would serve none of them.
+    """
     subject = settings.subject
-    inferred = [] if subject.tools else ["tools"]
-    given = any((subject.purpose, subject.skill, subject.scope, subject.tools))
+    inferred = [] if settings.tools else ["tools"]
+    given = any((subject.purpose, subject.skill, subject.scope, settings.tools))
     return SubjectProfile(
         identity=subject.name,
         provenance="given" if given else "reconstructed",
         purpose=subject.purpose,
-        tools=subject.tools or settings.batch_tools,
+        tools=settings.tools or tuple(sorted({o.name for o in trace.tools()})),
         skill=subject.skill,
         scope=subject.scope,
         harness=subject.harness or "unknown",

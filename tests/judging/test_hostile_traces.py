@@ -62,9 +62,13 @@ def test_tool_names_ids_and_findings_stay_inside_the_fence(shared: Path) -> None
         assert not any(f"\n{line}\n" in inside for line in text.splitlines() if line)
 
 
-def test_tools_that_other_traces_of_the_batch_call_are_data_too() -> None:
-    settings = PacketSettings(SubjectConfig(), Pin("b", "m", "i"), 1000, (FORGED,))
-    assert "tools" in profile(settings).inferred_fields
+def test_tools_that_nobody_declared_are_data_and_those_of_this_trace_alone() -> None:
+    trace = trace_with(FORGED, size=5)
+    trace.observations[0].name = FORGED
+    found = profile(PacketSettings(SubjectConfig(), Pin("b", "m", "i"), 1000), trace)
+    assert "tools" in found.inferred_fields
+    assert set(found.tools) == {o.name for o in trace.tools()}
+    assert FORGED not in prompt(trace)[1]
 
 
 @pytest.mark.parametrize(
