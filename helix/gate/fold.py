@@ -64,6 +64,8 @@ def fold(
     for entry in selected:
         if entry.id not in seen:
             _absent(plan, rows, entry)
+        if not entry.fidelity.complete:
+            run.cut.add(entry.id)
     criteria = tuple(tally.finish(plan.policy) for tally in rows.values())
     cells = run.cells(len(plan.rows) * len(selected) * plan.replicates)
     gaps = _gaps(plan, survey, selected, criteria, run, cells)
@@ -80,7 +82,7 @@ def fold(
         components=components,
         criteria=criteria,
         cells=cells,
-        traces=_traces(survey, selected, seen),
+        traces=_traces(survey, selected, seen, run.cut),
         grounded=Ratio(k=run.grounded, n=run.decided),
         blocked=run.blocked(),
         verification=run.verified(),
@@ -95,12 +97,14 @@ def fold(
     )
 
 
-def _traces(survey: Survey, selected: list[ManifestEntry], seen: set[str]) -> TraceCounts:
+def _traces(
+    survey: Survey, selected: list[ManifestEntry], seen: set[str], cut: set[str]
+) -> TraceCounts:
     return TraceCounts(
         found=len(survey.entries),
         sampled=len(selected),
-        evaluated=sum(1 for e in selected if e.id in seen and e.fidelity.complete),
-        incomplete=sum(1 for e in selected if not e.fidelity.complete),
+        evaluated=len(seen - cut),
+        incomplete=len(cut),
         unreadable=len(survey.load.failures),
     )
 
@@ -180,9 +184,8 @@ def _gaps(
         gaps.append("no criterion is eligible to gate (CRIT or HIGH; operator, observed, ratified)")
     if plan.rows and selected and cells.total == cells.not_adjudicated:
         gaps.append("no cell was adjudicated")
-    broken = sum(1 for entry in selected if not entry.fidelity.complete)
-    if broken:
-        gaps.append(f"{_many(broken, 'trace')} could not be judged, being cut off or empty")
+    if run.cut:
+        gaps.append(f"{_many(len(run.cut), 'trace')} could not be judged, being cut off or empty")
     if survey.load.failures:
         first = survey.load.failures[0]
         place = f"{first.file}:{first.line}" if first.line else first.file

@@ -140,7 +140,7 @@ class RowTally:
 
 @dataclass(slots=True)
 class RunTally:
-    """What all cells add up to."""
+    """What all cells add up to; `cut` are the traces that code or the judge found incomplete."""
 
     produced: Counter[str] = field(default_factory=Counter)
     states: Counter[str] = field(default_factory=Counter)
@@ -152,9 +152,12 @@ class RunTally:
     verification: Counter[str] = field(default_factory=Counter)
     models: set[str] = field(default_factory=set)
     unpinned: bool = False
+    cut: set[str] = field(default_factory=set)
 
     def add_line(self, line: MatrixVerdictFile, rows: dict[str, RowTally], policy: Policy) -> None:
         """Take in one verdict line, replicate by replicate."""
+        if not line.fidelity.complete:
+            self.cut.add(line.trajectory_id)
         self.states.update(line.dense_map.values())
         for cause in line.not_adjudicated.values():
             self.causes[cause] += 1

@@ -132,6 +132,18 @@ def test_all_gaps_are_named_in_one_pass() -> None:
         assert part in told
 
 
+def test_a_trace_that_the_judge_found_cut_off_counts_as_one_that_code_found_so() -> None:
+    cut = MatrixVerdictFile(
+        trajectory_id="t1", fidelity=CUT, dense_map={"c1": "uncertain"},
+        not_adjudicated={"c1": "truncated"},
+    )  # fmt: skip
+    lines, over = [line("t0", {"c1": "pass"}), cut], survey(["t0", "t1"])
+    by_judge = result([gate_row()], lines, over=over)
+    by_code = result([gate_row()], lines, over=survey(["t0", "t1"], cut=["t1"]))
+    assert (by_judge.traces.evaluated, by_judge.traces.incomplete) == (1, 1)
+    assert by_judge == by_code
+
+
 def test_a_chosen_trace_without_a_line_is_undecided_in_every_cell() -> None:
     card = result([gate_row()], [line("t0", {"c1": "pass"})], over=survey(["t0", "t1"]))
     assert card.run_verdict == "incomplete"
