@@ -249,6 +249,7 @@ def _plan(
         },
         "select": {k: v for k, v in whole["select"].items() if k != "failed_from"},
         "gate": gate,
+        "waived": sorted([criterion, trace or ""] for criterion, trace in known.waived),
         "baseline": None if known.baseline is None else digest(sorted(known.baseline)),
     }
     runs = {

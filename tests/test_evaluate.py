@@ -394,6 +394,8 @@ def test_a_waiver_holds_until_its_day_and_is_shown(
     )  # fmt: skip
     assert done.run_verdict == verdict
     assert done.scorecard.gate.waivers[0]["expired"] is (verdict == "fail")
+    waived = [["answered", ""]] if verdict == "pass" else []
+    assert done.prepared.plan.decides["waived"] == waived, "the day is part of what decides"
 
 
 def test_every_report_that_was_written_is_named_last(folder: Path) -> None:
