@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Literal, get_args
 
 from helix.errors import PathError, did_you_mean
@@ -79,6 +80,7 @@ class FieldPath:
         return f"obs:{spelled}{at}{joined}"
 
 
+@lru_cache(maxsize=4096)
 def parse(text: str) -> FieldPath:
     """Parse a selector written in a criterion; raise PathError with the column that is wrong."""
     if text.startswith("obs:"):
@@ -94,6 +96,7 @@ def parse(text: str) -> FieldPath:
     return FieldPath(root=str(head), steps=path.steps[1:])
 
 
+@lru_cache(maxsize=4096)
 def parse_relative(text: str) -> FieldPath:
     """Parse a path inside one observation or message, such as `output.status`."""
     head = _BARE.match(text)
@@ -107,24 +110,39 @@ def parse_relative(text: str) -> FieldPath:
 
 
 def walk(value: Any, steps: tuple[Step, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Yield (address steps, value) for each place the steps reach, MISSING where one ends early.
+    """Return (address steps, value) for each place the steps reach, MISSING where one ends early.
 
-    `[*]` over an empty container yields nothing; over what is no container, its first element is
-    missing. A negative index counts from the end and its
-    address is the position counted from the start.
+    `[*]` over an empty container reaches nothing; over what is no container, its first element is
+    missing. A negative index counts from the end and its address is the position counted from
+    the start.
     """
-    yield from _walk(value, steps, ())
+    done: Any = steps
+    for at, step in enumerate(steps):
+        if isinstance(step, str):
+            value = value[step] if isinstance(value, dict) and step in value else MISSING
+        elif isinstance(step, Each):
+            return _spread(value, done[:at], steps[at + 1 :])
+        else:
+            value, place = _descend(value, step)
+            done = (*done[:at], place, *done[at + 1 :])
+        if value is MISSING:
+            return iter(((done[: at + 1], MISSING),))
+    return iter(((done, value),))
 
 
 def resolve(value: Any, steps: tuple[Step, ...]) -> Any:
     """Return the one value at an address, or MISSING."""
     for step in steps:
-        value, _ = _descend(value, step)
+        if isinstance(step, str) and isinstance(value, dict):
+            value = value.get(step, MISSING)
+        else:
+            value, _ = _descend(value, step)
         if value is MISSING:
             return MISSING
     return value
 
 
+@lru_cache(maxsize=4096)
 def render_steps(steps: tuple[Step, ...]) -> str:
     """Spell steps as a relative path, the form refs use."""
     parts: list[str] = []
@@ -140,28 +158,19 @@ def render_steps(steps: tuple[Step, ...]) -> str:
     return "".join(parts)
 
 
-def _walk(
-    value: Any, steps: tuple[Step, ...], done: tuple[str | int, ...]
+def _spread(
+    value: Any, done: tuple[str | int, ...], rest: tuple[Step, ...]
 ) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    if not steps:
-        yield done, value
-        return
-    step, rest = steps[0], steps[1:]
-    if isinstance(step, Each):
-        if isinstance(value, dict):
-            for key in value:
-                yield from _walk(value[key], rest, (*done, str(key)))
-        elif isinstance(value, list):
-            for at, item in enumerate(value):
-                yield from _walk(item, rest, (*done, at))
-        else:
-            yield (*done, 0), MISSING
-        return
-    found, at_step = _descend(value, step)
-    if found is MISSING:
-        yield (*done, step), MISSING
+    if isinstance(value, dict):
+        items: Iterable[tuple[str | int, Any]] = ((str(key), value[key]) for key in value)
+    elif isinstance(value, list):
+        items = enumerate(value)
     else:
-        yield from _walk(found, rest, (*done, at_step))
+        yield (*done, 0), MISSING
+        return
+    for key, item in items:
+        for below, found in walk(item, rest):
+            yield (*done, key, *below), found
 
 
 def _descend(value: Any, step: Step) -> tuple[Any, str | int]:

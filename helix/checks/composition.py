@@ -172,7 +172,7 @@ def _first_of(found: Sequence[Decision], order: tuple[CellState, ...]) -> Decisi
 def _joined(found: Sequence[Decision], state: CellState) -> Decision:
     """Return the decision in a state for those that are in it: their refs, the first's words."""
     deciding = [decision for decision in found if decision.state == state]
-    text = told([decision.detail for decision in deciding], len(found))
+    text = told(deciding[0].detail, len(deciding), len(found))
     return Decision(state, text, _distinct(deciding), deciding[0].cause)
 
 

@@ -7,9 +7,10 @@ or may belong to another call, and where a value only looks equal (`"42"` and `4
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any
 
+import msgspec
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
 from helix.checks.evidence import MOST_REFS, as_text, exactly, nonfinite, scanned
@@ -110,8 +111,7 @@ Selectors = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(msgspec.Struct, frozen=True):
     """Whether a value or event fits: True, False, or None with the cause why it cannot be said."""
 
     hit: bool | None
@@ -123,8 +123,7 @@ class Match:
 HIT = Match(True)
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(msgspec.Struct, frozen=True):
     """A message or call that matches a selector, or may (`hit` is None, with its cause)."""
 
     id: str
@@ -151,6 +150,8 @@ def equal(left: Any, right: Any) -> bool | None:
     `1` is not `true`; `1` is `1.0`; `"42"` against `42`, and anything against a non-finite
     number, cannot be said.
     """
+    if type(left) is str is type(right):  # no NonFinite, which is a text too
+        return bool(left == right)
     if nonfinite(left) or nonfinite(right):
         return None
     if _json_type(left) == _json_type(right):
@@ -179,11 +180,16 @@ def calls(trace: Trace, tool: tuple[str, ...]) -> list[Observation]:
 
 def unread(observation: Observation, path: str) -> Cause | None:
     """Return why a field of a call's result cannot be read, or None where it can."""
-    if path.split(".", 1)[0].split("[", 1)[0] not in _RESULT_FIELDS:
+    if not _is_of_result(path):
         return None
     if "ambiguous-pairing" in observation.flags:
         return "ambiguous-order"
     return None if observation.has_output else "missing-field"
+
+
+@lru_cache(maxsize=512)
+def _is_of_result(path: str) -> bool:
+    return path.split(".", 1)[0].split("[", 1)[0] in _RESULT_FIELDS
 
 
 def events(trace: Trace, selector: Selector) -> list[Event]:

@@ -55,7 +55,7 @@ def cite(trace: Trace, place: Place, span: Span | None = None, note: str | None 
         at = text.find(words)
         span = (at, at + len(words)) if at >= 0 else None
     quoted = excerpt(text, span)
-    if quoted is not None and quoted.split():
+    if quoted is not None and quoted.strip():
         return Ref(obs=place.obs, path=path, value=quoted, note=note)
     pattern = _BLANK if quoted is None else _INK
     proof = scanned(trace, address(trace, place.obs, path), pattern)
@@ -139,7 +139,9 @@ def token_offsets(needle: str, text: str) -> Iterator[int]:
 
 def nonfinite(value: Any) -> bool:
     """Whether a value is, or holds, a number outside JSON's range."""
-    stack = [value]
+    if not isinstance(value, dict | list):
+        return isinstance(value, NonFinite)
+    stack: list[Any] = [value]
     while stack:
         node = stack.pop()
         if isinstance(node, NonFinite):

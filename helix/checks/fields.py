@@ -18,6 +18,7 @@ from helix.checks.outcome import (
     ON_MISSING,
     OnMissing,
     Reading,
+    Why,
     all_of,
     any_of,
     cited,
@@ -102,11 +103,11 @@ def presence(trace: Trace, params: PresenceParams, context: CheckContext) -> Dec
     """
 
     def read(place: Place) -> Reading:
-        where = spot(trace, place)
+        citing = (quote(trace, place),)
         blank = isinstance(place.value, str) and not place.value.strip()
         if blank or place.value in _EMPTY:
-            return Reading("fail", f"{where} is empty", (quote(trace, place),))
-        return Reading("pass", f"{where} is present", (quote(trace, place),))
+            return Reading("fail", lambda: f"{spot(trace, place)} is empty", citing)
+        return Reading("pass", lambda: f"{spot(trace, place)} is present", citing)
 
     return decide_field(trace, context, params.field, params.on_missing, read)
 
@@ -124,18 +125,22 @@ def string_equality(trace: Trace, params: EqualityParams, context: CheckContext)
     | result that may belong to another call | uncertain (ambiguous-order) |
     """
     expected = params.expected
+    kind = _json_kind(expected)
     folds = params.case_insensitive and isinstance(expected, str)
 
     def read(place: Place) -> Reading:
-        value = place.value
-        where = f"{spot(trace, place)} is {shown(value)}"
-        if _json_kind(value) != _json_kind(expected):
-            text = f"{where}, which cannot be compared with {shown(expected)}"
-            return Reading("uncertain", text, (quote(trace, place),), "not-decidable")
+        value, citing = place.value, (quote(trace, place),)
+
+        def where() -> str:
+            return f"{spot(trace, place)} is {shown(value)}"
+
+        if _json_kind(value) != kind:
+            text = f"{where()}, which cannot be compared with {shown(expected)}"
+            return Reading("uncertain", text, citing, "not-decidable")
         same = value.casefold() == str(expected).casefold() if folds else equal(value, expected)
         if same:
-            return Reading("pass", where, (quote(trace, place),))
-        return Reading("fail", f"{where}, not {shown(expected)}", (quote(trace, place),))
+            return Reading("pass", where, citing)
+        return Reading("fail", lambda: f"{where()}, not {shown(expected)}", citing)
 
     return decide_field(trace, context, params.field, params.on_missing, read)
 
@@ -155,17 +160,18 @@ def format_validity(trace: Trace, params: FormatParams, context: CheckContext) -
     pattern = params.pattern
 
     def read(place: Place) -> Reading:
-        where = spot(trace, place)
+        def said(what: str) -> str:
+            return f"{spot(trace, place)} is {shown(place.value)}, which {what}"
+
         if not isinstance(place.value, str) or nonfinite(place.value):
-            text = f"{where} is {shown(place.value)}, which is no text"
-            return Reading("uncertain", text, (quote(trace, place),), "not-decidable")
+            own = (quote(trace, place),)
+            return Reading("uncertain", lambda: said("is no text"), own, "not-decidable")
         span = pattern.find(place.value)
         if span is not None:
-            return Reading(
-                "pass", f"{where} matches '{pattern.text}'", (quote(trace, place, span),)
-            )
-        text = f"{where} is {shown(place.value)}, which does not match '{pattern.text}'"
-        return Reading("fail", text, (quote(trace, place), gap(trace, place, pattern.text)))
+            text: Why = lambda: f"{spot(trace, place)} matches '{pattern.text}'"  # noqa: E731
+            return Reading("pass", text, (quote(trace, place, span),))
+        citing = (quote(trace, place), gap(trace, place, pattern.text))
+        return Reading("fail", lambda: said(f"does not match '{pattern.text}'"), citing)
 
     return decide_field(trace, context, params.field, params.on_missing, read)
 
@@ -205,14 +211,16 @@ def decide_field(
     if not places:
         return _nothing(trace, context, path)
     blocked = _blocked(trace, path)
-    readings = [
-        Reading("uncertain", f"{spot(trace, place)}: {_AMBIGUOUS}", (), "ambiguous-order")
-        if place.obs in blocked.get(_reads_result(place), ())
-        else missing(trace, place, on_missing, f"{spot(trace, place)} is missing")
-        if place.missing
-        else read(place)
-        for place in places
-    ]
+
+    def reading(place: Place) -> Reading:
+        if blocked and place.obs in blocked[_reads_result(place)]:
+            text = f"{spot(trace, place)}: {_AMBIGUOUS}"
+            return Reading("uncertain", text, (), "ambiguous-order")
+        if place.missing:
+            return missing(trace, place, on_missing, lambda: f"{spot(trace, place)} is missing")
+        return read(place)
+
+    readings = [reading(place) for place in places]
     return any_of(readings) if path.quantifier == "any" else all_of(readings)
 
 
@@ -246,23 +254,23 @@ def _flagged(observations: list[Observation], flag: str) -> set[str]:
 
 
 def _json_kind(value: object) -> str:
+    if type(value) in (str, bool, type(None)):
+        return type(value).__name__
     if nonfinite(value):
         return "non-finite"
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return type(value).__name__
-    return "number"
+    return "number" if isinstance(value, int | float) else type(value).__name__
 
 
 def _key_faults(trace: Trace, place: Place, keys: tuple[str, ...]) -> list[Reading]:
     if not keys:
         return []
-    where = spot(trace, place)
     if not isinstance(place.value, dict):
-        text = f"{where} is {shown(place.value)}, which is no object"
+        text = f"{spot(trace, place)} is {shown(place.value)}, which is no object"
         return [Reading("fail", text, (quote(trace, place),))]
     absent = [key for key in keys if key not in place.value]
     if not absent:
         return []
+    where = spot(trace, place)
     steps = parse_relative(place.path).steps
     gaps = [gap(trace, Place(place.obs, render_steps((*steps, key)), None)) for key in absent]
     text = f"{where} lacks {', '.join(absent)}"
@@ -271,14 +279,13 @@ def _key_faults(trace: Trace, place: Place, keys: tuple[str, ...]) -> list[Readi
 
 def schema_faults(trace: Trace, place: Place, schema: SchemaParam) -> list[Reading]:
     """Return the reading of a value that violates a schema or cannot be checked, or nothing."""
-    where = spot(trace, place)
     if nonfinite(place.value):
-        text = f"{where} holds a number that JSON does not have"
+        text = f"{spot(trace, place)} holds a number that JSON does not have"
         return [Reading("uncertain", text, (quote(trace, place),), "not-decidable")]
     try:
         faults = schema.faults(place.value)
     except ValueError as error:  # text that is not Unicode cannot be checked
-        text = f"{where} cannot be checked against the schema: {error}"
+        text = f"{spot(trace, place)} cannot be checked against the schema: {error}"
         return [Reading("uncertain", text, (), "not-decidable")]
     if not faults:
         return []
@@ -291,16 +298,19 @@ def schema_faults(trace: Trace, place: Place, schema: SchemaParam) -> list[Readi
 
 
 def _conforms(trace: Trace, place: Place, params: SchemaParams) -> Reading:
-    keys = ", ".join(params.required_keys)
-    said = [f"has {keys}"] if keys else []
-    said += ["conforms to the schema"] if params.json_schema is not None else []
-    steps = parse_relative(place.path).steps
-    held = [
-        Place(place.obs, render_steps((*steps, key)), place.value[key], place.seq)
-        for key in params.required_keys
-    ]
-    parts = held[:MOST_REFS] or [place]
-    text = f"{spot(trace, place)} {' and '.join(said)}"
+    def text() -> str:
+        keys = ", ".join(params.required_keys)
+        said = [f"has {keys}"] if keys else []
+        said += ["conforms to the schema"] if params.json_schema is not None else []
+        return f"{spot(trace, place)} {' and '.join(said)}"
+
+    parts = [place]
+    if params.required_keys:
+        steps = parse_relative(place.path).steps
+        parts = [
+            Place(place.obs, render_steps((*steps, key)), place.value[key], place.seq)
+            for key in params.required_keys[:MOST_REFS]
+        ]
     return Reading("pass", text, tuple(quote(trace, part) for part in parts))
 
 

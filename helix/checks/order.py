@@ -6,9 +6,9 @@ Events are calls and messages alike, since one `seq` runs through both.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 from pydantic import Field, model_validator
 
 from helix.checks.conditions import Event, Selector, calls, events, proofs
@@ -107,8 +107,7 @@ def required_order(trace: Trace, params: OrderParams, context: CheckContext) -> 
     return decision
 
 
-@dataclass(frozen=True, slots=True)
-class _Ruling:
+class _Ruling(msgspec.Struct, frozen=True):
     """What is said of one `then`: a state, why, and the event that decided it."""
 
     state: CellState
@@ -126,7 +125,7 @@ def _decide(
         found = [(then, ruling) for then, ruling in rulings if ruling.state == state]
         if found:
             break
-    text = told([ruling.text for _, ruling in found], len(rulings))
+    text = told(found[0][1].text, len(found), len(rulings))
     if len(found) > MOST_PAIRS:
         text += f"; the first {MOST_PAIRS} are cited"
     refs = _refs(trace, found[:MOST_PAIRS])

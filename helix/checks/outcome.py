@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
+
+import msgspec
 
 from helix.checks.conditions import ANY, Selector
 from helix.checks.evidence import MOST_REFS, Citing, gap, look
@@ -23,17 +24,27 @@ WORST_FIRST: tuple[CellState, ...] = ("fail", "uncertain", "pass", "na")
 ANY_ORDER: tuple[CellState, ...] = ("pass", "uncertain", "fail", "na")
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What one place, call or event says: a state, why, and what is cited if it decides."""
+Why = str | Callable[[], str]
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What one place, call or event says: a state, why, and what is cited if it decides.
+
+    `why` may be a promise of the text: of thousands of readings only one is told.
+    """
 
     state: CellState
-    text: str
+    why: Why
     citing: tuple[Citing, ...] = ()
     cause: Cause | None = None
 
+    @property
+    def text(self) -> str:
+        """Why, in words."""
+        return self.why if isinstance(self.why, str) else self.why()
 
-def missing(trace: Trace, place: Place, state: CellState, text: str) -> Reading:
+
+def missing(trace: Trace, place: Place, state: CellState, text: Why) -> Reading:
     """Return the reading of a field that is not there, in the state that `on_missing` asks for."""
     cause: Cause | None = "missing-field" if state == "uncertain" else None
     return Reading(state, text, (gap(trace, place),), cause)
@@ -120,9 +131,9 @@ def capped(decision: Decision, unknown: Decision | None, states: tuple[CellState
     return unknown if unknown is not None and decision.state in states else decision
 
 
-def told(texts: Sequence[str], total: int) -> str:
+def told(first: str, count: int, total: int) -> str:
     """Return one sentence for several: the first, and of how many it is told."""
-    return texts[0] if total == 1 else f"{len(texts)} of {total}: {texts[0]}"
+    return first if total == 1 else f"{count} of {total}: {first}"
 
 
 def _fold(readings: Sequence[Reading], order: tuple[CellState, ...]) -> Decision:
@@ -130,6 +141,6 @@ def _fold(readings: Sequence[Reading], order: tuple[CellState, ...]) -> Decision
         found = [r for r in readings if r.state == state]
         if found:
             refs = cited(promise for reading in found[:MOST_REFS] for promise in reading.citing)
-            text = told([reading.text for reading in found], len(readings))
+            text = told(found[0].text, len(found), len(readings))
             return Decision(state, text, refs, found[0].cause)
     raise ValueError("there must be at least one reading")

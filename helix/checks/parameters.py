@@ -46,11 +46,15 @@ class Pattern:
 
     def find(self, text: str) -> Span | None:
         """Return where the first match stands, as character offsets, or None."""
-        try:
-            found = self._compiled.search(text)
-        except UnicodeEncodeError:  # a lone surrogate; one character either way, so spans hold
-            found = self._compiled.search(text.encode("utf-8", "replace").decode("utf-8"))
-        return None if found is None else found.span()
+        # RE2 takes bytes as they are. A lone surrogate is one character either way, so spans hold.
+        data = text.encode("utf-8", "replace")
+        found = self._compiled.search(data)
+        if found is None:
+            return None
+        start, end = found.span()
+        if len(data) == len(text):
+            return start, end
+        return len(data[:start].decode("utf-8")), len(data[:end].decode("utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,8 @@ class JsonSchema:
 
     def faults(self, value: Any) -> list[tuple[str, tuple[str | int, ...]]]:
         """Return (message, steps to the offending value) of each violation."""
+        if self._compiled.is_valid(value):
+            return []
         return [(e.message, tuple(e.instance_path)) for e in self._compiled.iter_errors(value)]
 
 

@@ -29,6 +29,7 @@ from helix.checks.outcome import (
     WORST_FIRST,
     OnMissing,
     Reading,
+    Why,
     all_of,
     capped,
     cited,
@@ -248,12 +249,14 @@ class _Field:
         places = within(call, self._path.steps)
         if not places:
             return Reading("na", f"{self._text} of {_name(call)} reaches an empty list")
+        if len(places) == 1:
+            return self._of_place(call, places[0])
         readings = [self._of_place(call, place) for place in places]
         return min(readings, key=lambda reading: WORST_FIRST.index(reading.state))
 
     def _of_place(self, call: Observation, place: Place) -> Reading:
         if place.missing:
-            text = f"{_spot(call, place)} is missing"
+            text: Why = lambda: f"{_spot(call, place)} is missing"  # noqa: E731
             return missing(self._trace, place, self._on_missing, text)
         return self._read(call, place)
 
@@ -275,11 +278,13 @@ def _outcomes(trace: Trace, params: OutputFailureParams) -> _Field:
         return _failures(trace, params, params.on_missing)
 
     def flag(call: Observation, place: Place) -> Reading:
+        def text() -> str:
+            return f"{_spot(call, place)} is {shown(place.value)}"
+
         citing = (quote(trace, place),)
-        text = f"{_spot(call, place)} is {shown(place.value)}"
         if isinstance(place.value, bool):
             return Reading("pass" if place.value else "fail", text, citing)
-        return Reading("uncertain", f"{text}, which is no flag", citing, "not-decidable")
+        return Reading("uncertain", f"{text()}, which is no flag", citing, "not-decidable")
 
     return _Field(trace, params.success_path, params.on_missing, flag)
 
@@ -290,10 +295,13 @@ def _failures(trace: Trace, params: Marked, on_missing: CellState) -> _Field:
     def marker(call: Observation, place: Place) -> Reading:
         hit, span = compare(place.value, params.fail_equals, params.fail_matches)
         citing = (quote(trace, place, span),)
-        text = f"{_spot(call, place)} is {shown(place.value)}"
+
+        def text() -> str:
+            return f"{_spot(call, place)} is {shown(place.value)}"
+
         if hit is None:
-            text = f"{text}, which cannot be compared"
-            return Reading("uncertain", text, citing, "not-decidable")
+            why = f"{text()}, which cannot be compared"
+            return Reading("uncertain", why, citing, "not-decidable")
         return Reading("fail" if hit else "pass", text, citing)
 
     if params.fail_field is None:

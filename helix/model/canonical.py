@@ -10,12 +10,14 @@ import hashlib
 import json
 from typing import Any
 
+_encoder = json.JSONEncoder(
+    sort_keys=True, allow_nan=False, ensure_ascii=False, separators=(",", ":")
+)
+
 
 def canonical_text(value: Any) -> str:
     """Return the canonical JSON text of a value; a non-finite float raises ValueError."""
-    return json.dumps(
-        value, sort_keys=True, allow_nan=False, ensure_ascii=False, separators=(",", ":")
-    )
+    return _encoder.encode(value)
 
 
 def canonical_bytes(value: Any) -> bytes:

@@ -8,8 +8,10 @@ several calls lacks a field.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 from helix.fieldpath import MISSING, FieldPath, parse_relative, render_steps, resolve, walk
 from helix.model.trace import TOOL, Message, Observation, Trace
@@ -17,8 +19,7 @@ from helix.model.trace import TOOL, Message, Observation, Trace
 ADDRESSABLE = ("input", "output", "observations", "transcript", "metadata", "usage", "raw")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """One value and its address: owner id, path relative to the owner, seq of the owner (or -1)."""
 
     obs: str
@@ -46,11 +47,7 @@ def select(trace: Trace, path: FieldPath) -> list[Place]:
         found = found[:1]
     elif path.quantifier == "last":
         found = found[-1:]
-    return [
-        Place(o.id, render_steps(at), value, o.seq)
-        for o in found
-        for at, value in walk(observation_fields(o, path.steps), path.steps)
-    ]
+    return [place for o in found for place in within(o, path.steps)]
 
 
 def matching(trace: Trace, name: str) -> list[Observation]:
@@ -63,39 +60,57 @@ def matching(trace: Trace, name: str) -> list[Observation]:
 def within(observation: Observation, steps: tuple[Any, ...]) -> list[Place]:
     """Return the places that a path relative to one observation reaches."""
     fields = observation_fields(observation, steps)
+    fixed = _only_address(steps)
+    if fixed is not None:
+        value = resolve(fields, steps)
+        if value is not MISSING:
+            return [Place(observation.id, fixed, value, observation.seq)]
     return [
         Place(observation.id, render_steps(at), value, observation.seq)
         for at, value in walk(fields, steps)
     ]
 
 
+@lru_cache(maxsize=4096)
+def _only_address(steps: tuple[Any, ...]) -> str | None:
+    """Return the one address of steps that are all keys, None for others."""
+    return render_steps(steps) if all(isinstance(step, str) for step in steps) else None
+
+
 def observation_fields(observation: Observation, steps: tuple[Any, ...]) -> Any:
-    """Return the part of an observation that the steps start in, without decoding the rest."""
+    """Return the part of an observation that the steps start in, without decoding the rest.
+
+    A result that was not recorded is missing here, and null where a path starts at the root.
+    """
     head = steps[0] if steps else None
-    if head == "input":
-        return {"input": observation.input}
-    if head == "output":
-        return {} if not observation.has_output else {"output": observation.output}
-    return observation.to_dict()
+    if head == "output" and not observation.has_output:
+        return {}
+    return observation.fields(head)
 
 
 def walk_root(trace: Trace, steps: tuple[Any, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     """Yield (address, value) for steps that start at a root of the trace."""
-    root = steps[0]
+    root, entry, rest = steps[0], steps[1:2], steps[2:]
+    holders: dict[str, list[Any]] = {
+        "observations": trace.observations,
+        "transcript": trace.transcript,
+    }
     if root not in ADDRESSABLE:
         yield (str(root),), MISSING
-        return
-    yield from walk({root: trace.part(str(root))}, steps)
+    elif root not in holders or not rest:
+        yield from walk({root: trace.part(str(root))}, steps)
+    else:
+        for at, holder in walk(holders[root], entry):
+            if holder is MISSING:
+                yield (root, *at), MISSING
+                continue
+            for below, value in walk(holder.fields(rest[0]), rest):
+                yield (root, *at, *below), value
 
 
 def owner(trace: Trace, obs: str) -> Trace | Observation | Message | None:
     """Return what a ref's `obs` names: the trace, an observation, or a message."""
-    if obs == trace.id:
-        return trace
-    for observation in trace.observations:
-        if observation.id == obs:
-            return observation
-    return next((m for m in trace.transcript if m.id == obs), None)
+    return trace if obs == trace.id else trace.owners.get(obs)
 
 
 def at_address(trace: Trace, obs: str, path: str) -> Any:
@@ -112,7 +127,7 @@ def at_address(trace: Trace, obs: str, path: str) -> Any:
         return next((v for _, v in walk_root(found, steps)), MISSING)
     if isinstance(found, Observation):
         return resolve(observation_fields(found, steps), steps)
-    return resolve(found.to_dict(), steps)
+    return resolve(found.fields(steps[0]), steps)
 
 
 def _owned(trace: Trace, at: tuple[str | int, ...], value: Any) -> Place:

@@ -36,6 +36,7 @@ TRACE_SCHEMA_VERSION: Final = "1.0"
 TOOL: Final = "TOOL"
 
 NOT_READ: Final[Any] = object()
+_OWNERS: Final = "owners by id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,14 @@ class Source:
             "format": self.format,
             "digest": self.digest,
         }
+
+
+_OBSERVATION: Final = {
+    "id": "id", "seq": "seq", "type": "type", "name": "name", "input": "input", "output": "output",
+    "inputText": "input_text", "outputText": "output_text", "error": "error", "level": "level",
+    "status": "status", "startTime": "start_time", "endTime": "end_time", "parentId": "parent_id",
+    "flags": "flags",
+}  # fmt: skip
 
 
 class Observation:
@@ -130,23 +139,23 @@ class Observation:
 
         `input` and `output` are always there (null when nothing was recorded).
         """
-        record: dict[str, Any] = {"id": self.id, "seq": self.seq, "type": self.type}
-        record |= {"name": self.name, "input": self.input, "output": self.output}
-        for key, value in (
-            ("inputText", self.input_text),
-            ("outputText", self.output_text),
-            ("error", self.error),
-            ("level", self.level),
-            ("status", self.status),
-            ("startTime", self.start_time),
-            ("endTime", self.end_time),
-            ("parentId", self.parent_id),
-        ):
-            if value is not None:
-                record[key] = value
-        if self.flags:
-            record["flags"] = list(self.flags)
+        record: dict[str, Any] = {}
+        for key in _OBSERVATION:
+            record |= self.fields(key)
         return record
+
+    def fields(self, key: Any) -> dict[str, Any]:
+        """Return what `to_dict` holds under one key, and decode nothing else; all for no key."""
+        if key == "output":
+            return {"output": self.output}
+        if key == "input":
+            return {"input": self.input}
+        if not isinstance(key, str):
+            return self.to_dict()
+        value = getattr(self, _OBSERVATION[key]) if key in _OBSERVATION else None
+        if key == "flags":
+            value = list(value) or None
+        return {} if value is None else {key: value}
 
 
 def decode_arguments(text: str | None) -> Any:
@@ -188,6 +197,10 @@ class Message:
         if self.control:
             record["control"] = True
         return record
+
+    def fields(self, key: Any) -> dict[str, Any]:
+        """Return the part of `to_dict` in which a path with that first step goes on."""
+        return {"text": self.text} if key == "text" else self.to_dict()
 
 
 @dataclass(slots=True)
@@ -232,6 +245,17 @@ class Trace:
     def tools(self, name: str | None = None) -> list[Observation]:
         """Return the tool calls in order, all of them or those of one name."""
         return [o for o in self.observations if o.type == TOOL and (name is None or o.name == name)]
+
+    @property
+    def owners(self) -> dict[str, Observation | Message]:
+        """What an id names: the first observation of that id, else the first message."""
+        if self._parts is None:
+            self._parts = {}
+        if _OWNERS not in self._parts:
+            held: list[Observation | Message] = [*self.observations, *self.transcript]
+            self._parts[_OWNERS] = {item.id: item for item in reversed(held)}
+        owners: dict[str, Observation | Message] = self._parts[_OWNERS]
+        return owners
 
     def part(self, root: str) -> Any:
         """Return what a root of the path grammar stands for, as plain JSON values."""
