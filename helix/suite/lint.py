@@ -6,25 +6,27 @@ that can run and that their author probably did not mean.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
 from helix.checks.conditions import ANY, Selector
+from helix.checks.parts import Part
 from helix.checks.roles import ROLES
 from helix.errors import did_you_mean
 from helix.fieldpath import FieldPath
-from helix.model.canonical import canonical_text
 from helix.model.criterion import Criterion
 from helix.registry import Registry
 from helix.suite.compile import CompiledRow, Settings, examine
 from helix.suite.load import SuiteFile, load
+from helix.suite.meaning import asked, meaning, repeats
 from helix.suite.problems import Finding
 
 PASS_PREFIX = "Pass = "
 _DETERMINISM = ("missing-determinism",)
+_ASKED = "code_eval"
 _TOOL_FIELDS = ("tool", "recovery_tools", "allow", "deny", "exempt", "schemas", "calls_of")
 
 
@@ -46,7 +48,7 @@ def lint(
     if not file.rows and not file.broken:
         text, line = "is empty: nothing would be evaluated", file.source.line("criteria")
         findings.append(Finding("warning", None, line, "criteria", text, file.source.file))
-    findings += _duplicates(file)
+    findings += _duplicates(file, compiled)
     findings += _strange_roles(file, rows)
     known = {*inventory, *file.tools}
     if known:
@@ -66,7 +68,7 @@ def _warnings(criterion: Criterion, compiled: CompiledRow | None) -> Iterator[tu
         yield "judge_inputs", "is missing: name the least that this row needs to read"
     if klass == "code" and criterion.generality == "specific-semantic":
         yield "generality", "should be general-structural for class code"
-    if criterion.defect_class in _DETERMINISM and not criterion.variance_mechanism:
+    if _determinism(criterion) and not (criterion.variance_mechanism or "").strip():
         yield "variance_mechanism", "is missing: a determinism row names what varies, and how"
     if criterion.origin == "mined" and criterion.discovery is None:
         yield "discovery", "is missing: the row counts as inferred and does not gate"
@@ -74,24 +76,55 @@ def _warnings(criterion: Criterion, compiled: CompiledRow | None) -> Iterator[tu
         yield "severity", f"is derived from the observed failures: {compiled.severity}"
 
 
-def _duplicates(file: SuiteFile) -> Iterator[Finding]:
-    """Yield rows that ask what an earlier row asks: same code, or same statement."""
+def _determinism(criterion: Criterion) -> bool:
+    """Whether a row is about determinism, by its defect or the audit's words (METHOD 24)."""
+    return (
+        criterion.defect_class in _DETERMINISM
+        or criterion.root_cause is not None
+        or bool(criterion.controls)
+    )
+
+
+def _duplicates(file: SuiteFile, compiled: Mapping[str, CompiledRow]) -> Iterator[Finding]:
+    """Yield rows that ask what an earlier row asks: same statement, or code that means the same."""
     first: dict[tuple[str, str], str] = {}
-    for row in file.rows:
-        criterion = row.criterion
-        if criterion.status == "retired":
+    rows = [row for row in file.rows if row.criterion.status != "retired"]
+    for row in rows:
+        name = row.criterion.criterion_id
+        for key, meant in _meanings(row.criterion, compiled.get(name)):
+            taken = first.setdefault((key, meant), name)
+            if taken != name:
+                yield _warning(file, row.at, name, key, f"repeats row {taken}")
+    for row in rows:
+        name = row.criterion.criterion_id
+        part = _part(compiled.get(name))
+        if part is None:
             continue
-        for key, meaning in _meanings(criterion):
-            taken = first.setdefault((key, meaning), criterion.criterion_id)
-            if taken != criterion.criterion_id:
-                yield _warning(file, row.at, criterion.criterion_id, key, f"repeats row {taken}")
+        if repeats(part):
+            yield _warning(file, row.at, name, _ASKED, "holds one check twice")
+        for meant in asked(part):
+            other = first.get((_ASKED, _on_route(row.criterion, meant)), name)
+            if other != name:
+                yield _warning(file, row.at, name, _ASKED, f"asks again what row {other} asks")
 
 
-def _meanings(criterion: Criterion) -> Iterator[tuple[str, str]]:
-    route = criterion.route or ""
-    yield "statement", f"{route}\n{' '.join(criterion.statement.casefold().split()).rstrip('.')}"
-    if criterion.code_eval is not None and criterion.klass != "hybrid":
-        yield "code_eval", f"{route}\n{canonical_text(criterion.code_eval.model_dump(mode='json'))}"
+def _meanings(criterion: Criterion, compiled: CompiledRow | None) -> Iterator[tuple[str, str]]:
+    said = " ".join(criterion.statement.casefold().split()).rstrip(".")
+    yield "statement", _on_route(criterion, said)
+    part = _part(compiled)
+    if part is not None:
+        yield _ASKED, _on_route(criterion, meaning(part))
+
+
+def _part(row: CompiledRow | None) -> Part | None:
+    """Return what code alone asks in a row; a hybrid's judge may ask more than its code."""
+    if row is None or row.check is None or row.params is None or row.klass == "hybrid":
+        return None
+    return Part(check=row.check, params=row.params)
+
+
+def _on_route(criterion: Criterion, meant: str) -> str:
+    return f"{criterion.route or ''}\n{meant}"
 
 
 def _strange_tools(

@@ -53,6 +53,9 @@ def found(
         ({**PLAIN, "class": "hybrid", "judge_inputs": ["output"]}, "warning", "terms"),
         ({**PLAIN, "generality": "specific-semantic"}, "warning", "generality"),
         ({**PLAIN, "defect_class": "missing-determinism"}, "warning", "variance_mechanism"),
+        ({**PLAIN, "root_cause": "RC-ENV"}, "warning", "variance_mechanism"),
+        ({**PLAIN, "controls": ["C-PIN"], "variance_mechanism": " "},
+         "warning", "variance_mechanism"),
         ({**PLAIN, "origin": "mined"}, "warning", "discovery"),
         ({**PLAIN, "severity": None, "discovery": {"prevalence": {"k": 1, "n": 2}}},
          "warning", "severity"),
@@ -80,6 +83,87 @@ def test_a_row_that_asks_what_another_asks_is_warned_of(registry: Registry) -> N
     assert texts == [("B", "statement", "repeats row A"), ("B", "code_eval", "repeats row A")]
     assert found(registry, PLAIN, {**again, "route": "night"}) == []
     assert found(registry, PLAIN, {**again, "status": "retired"}) == []
+
+
+def _not(check: dict[str, Any]) -> dict[str, Any]:
+    return {"primitive": "not", "of": check}
+
+
+def _of(primitive: str, *checks: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"primitive": primitive, "of": [*checks], **more}
+
+
+OTHER = {"primitive": "presence", "field": "input.prompt"}
+THIRD = {"primitive": "presence", "field": "output.state"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (CODE, {**CODE, "on_missing": "fail"}),
+        (CODE, {**CODE, "onMissing": "fail"}),
+        (CODE, _of("all", CODE)),
+        (CODE, _not(_not(CODE))),
+        (_of("all", CODE, OTHER), _of("all", OTHER, CODE)),
+        (_of("all", CODE, _of("all", OTHER, THIRD)), _of("all", CODE, OTHER, THIRD)),
+        (_of("any", CODE, OTHER), _of("at-least", OTHER, CODE, k=1)),
+        (_not(_of("all", CODE, OTHER)), _of("any", _not(CODE), _not(OTHER))),
+        (_not({**CODE, "when": OTHER}), {**_not(CODE), "when": OTHER}),
+        ({**CODE, "after": {"tool": "pay"}}, {**CODE, "after": {"tool": ["pay"], "pick": "first"}}),
+    ],
+)
+def test_rows_that_mean_the_same_are_warned_of_however_they_are_written(
+    one: dict[str, Any], other: dict[str, Any], registry: Registry
+) -> None:
+    second = {**PLAIN, "criterion_id": "B", "statement": "Pass = y.", "code_eval": other}
+    rows = [{**PLAIN, "code_eval": one}, second]
+    assert [(f.row, f.text) for f in found(registry, *rows)] == [("B", "repeats row A")]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (CODE, {**CODE, "on_missing": "na"}),
+        (CODE, _not(CODE)),
+        (CODE, _of("any", CODE, OTHER)),
+        (_of("all", CODE, OTHER), _of("any", CODE, OTHER)),
+        (CODE, {**CODE, "when": OTHER}),
+        ({**CODE, "after": {"tool": "pay"}}, {**CODE, "before": {"tool": "pay"}}),
+        (_of("at-least", CODE, OTHER, THIRD, k=2), _of("all", CODE, OTHER)),
+        ({"primitive": "implies", "if": CODE, "then": OTHER},
+         {"primitive": "implies", "if": OTHER, "then": CODE}),
+    ],
+)  # fmt: skip
+def test_rows_that_mean_something_else_are_not(
+    one: dict[str, Any], other: dict[str, Any], registry: Registry
+) -> None:
+    second = {**PLAIN, "criterion_id": "B", "statement": "Pass = y.", "code_eval": other}
+    rows = [{**PLAIN, "code_eval": one}, second]
+    assert found(registry, *rows) == []
+
+
+def test_a_row_that_holds_another_or_one_check_twice_is_warned_of(registry: Registry) -> None:
+    both = {**PLAIN, "code_eval": _of("all", OTHER, CODE)}
+    alone = {**PLAIN, "criterion_id": "B", "statement": "Pass = y."}
+    assert [(f.row, f.text) for f in found(registry, both, alone)] == [
+        ("A", "asks again what row B asks")
+    ]
+    twice = {**PLAIN, "code_eval": _not(_of("any", CODE, OTHER, {**CODE, "onMissing": "fail"}))}
+    assert [f.text for f in found(registry, twice)] == ["holds one check twice"]
+
+
+def test_tools_and_roles_inside_are_warned_of(registry: Registry) -> None:
+    inside = {"primitive": "tool-output-failure", "tool": "reed", "success_path": "output.ok",
+              "after": {"tool": "rite"}, "when": {**OTHER, "field": "obs:wite.input"},
+              "until": {"message": "concierge"}}  # fmt: skip
+    row = {**PLAIN, "code_eval": _of("any", CODE, _not(inside))}
+    texts = [f.text.split(":")[0] for f in found(registry, row, inventory=("read", "write"))]
+    assert texts == [
+        "role 'concierge' is none of user, assistant, system, developer, tool",
+        "tool 'reed' is in no inventory; did you mean 'read'?",
+        "tool 'rite' is in no inventory; did you mean 'write'?",
+        "tool 'wite' is in no inventory; did you mean 'write'?",
+    ]
 
 
 def test_tools_outside_the_inventory_are_warned_of_wherever_they_stand(registry: Registry) -> None:
