@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
@@ -71,7 +71,6 @@ class Known:
 
     waived: frozenset[tuple[str, str | None]] = frozenset()
     baseline: frozenset[tuple[str, str]] | None = None
-    notes: Mapping[str, str] = field(default_factory=dict)
 
     def aside(
         self, criterion: str, trace: str, state: CellState

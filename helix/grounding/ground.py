@@ -33,7 +33,6 @@ class Ground:
     complete_channels: tuple[str, ...] = ()
     unread: frozenset[str] = frozenset()
     verified: bool = False
-    premises: frozenset[str] = frozenset()
 
 
 def resolved(verdict: Verdict, ground: Ground) -> Verdict:

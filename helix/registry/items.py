@@ -6,7 +6,7 @@ The same types carry the built-ins. `helix.testing` holds the conformance suites
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pydantic import BaseModel
@@ -246,4 +246,3 @@ class Registered:
 
     item: Any
     plugin: str
-    tags: tuple[str, ...] = field(default=())
