@@ -81,7 +81,7 @@ def test_the_suites_of_the_project_follow_the_schema_in_both_spellings(
     suites += project.glob("tests/cases/real/*airline.yaml")
     valid = jsonschema_rs.validator_for(json.loads(ran(capsys, "schema", "suite")[1]))
     row = jsonschema_rs.validator_for(json.loads(ran(capsys, "schema", "criterion")[1]))
-    assert len(suites) == 3
+    assert len(suites) == 4
     for path in suites:
         value = read(path).value
         assert [e.message for e in valid.iter_errors(value)] == []
@@ -100,9 +100,16 @@ def test_the_suites_of_the_project_follow_the_schema_in_both_spellings(
         ({"primitive": "ref-integrity", "producer": "input", "consumer": ["output.a"]}, True),
         ({"primitive": "required-order", "first": {"tool": "a"}, "then": {"tol": "b"}}, False),
         ({"primitive": "my-own", "any": 1}, True),
+        ({"primitive": "not", "of": {"primitive": "presence", "field": "output"}}, True),
+        ({"primitive": "not", "of": {"primitive": "presence", "feild": "output"}}, False),
+        ({"primitive": "all", "of": [{"primitive": "not", "of": {}}]}, False),
+        ({"primitive": "presence", "field": "output", "after": {"tool": "a", "ifNone": "whole"}},
+         True),
+        ({"primitive": "presence", "field": "output", "after": {"tol": "a"}}, False),
+        ({"primitive": "presence", "field": "output", "when": {"primitive": "presence"}}, False),
         ({"field": "output"}, False),
     ],
-)
+)  # fmt: skip
 def test_the_schema_of_a_row_knows_the_parameters_of_each_primitive(
     given: dict[str, Any], valid: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import helix.demo
 import helix.registry
+from helix.checks import decide, specs
 from helix.errors import SuiteError
+from helix.grounding import dead, resolve_refs
+from helix.ingest import from_dict
+from helix.model.trace import Source
 from helix.registry import Check, Registry
-from helix.suite import CompiledSuite, compile
+from helix.suite import CompiledSuite, compile, load
+from helix.suite.batch import Batch
 from helix.suite.load import from_source
 from helix.suite.source import parse
 
@@ -142,3 +149,31 @@ def test_the_version_of_a_check_inside_is_part_of_the_digest() -> None:
                      "{primitive: presence, field: output, when: {primitive: mine}}"):  # fmt: skip
             digests.add(compiled(own, text).digest)
     assert len(digests) == 4
+
+
+def test_evidence_from_every_window_and_composite_stands_in_the_whole_trace(
+    project: Path, registry: Registry
+) -> None:
+    suite = compile(load(project / "helix" / "demo" / "outreach.suite.yaml"), registry)
+    codes = [row.criterion.code_eval for row in suite.rows if row.criterion.code_eval]
+    bounds: list[dict[str, Any]] = [
+        {"after": {"message": "user"}},
+        {"before": {"tool": "sendMessage"}},
+        {"after": {"tool": "*"}, "until": {"message": "assistant", "pick": "last"}},
+    ]
+    traces = [from_dict(r, Source("demo", 0, "helix", r["id"])) for r in helix.demo.generate()]
+    batch = Batch()
+    traces = list(batch.watch(traces))
+    seen = set()
+    for bound in bounds:
+        parts = [{"primitive": c.primitive, **c.parameters} for c in codes]
+        rows = [{"primitive": "not", "of": {**part, **bound}} for part in parts]
+        rows.append({"primitive": "any", "of": parts, **bound})
+        for row in rows:
+            part = specs.read(row, lambda name: registry.get("checks", name))
+            for about in traces:
+                decision = decide(part, about, batch.context)
+                assert decision.cause != "check-error", decision.detail
+                assert dead(resolve_refs(about, decision.refs)) == [], (row, about.id)
+                seen.add(decision.state)
+    assert seen == {"pass", "fail", "uncertain", "na"}
