@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Final, Literal
 
 from pydantic import Field
 
 from helix.checks.claims import tools_for
-from helix.checks.conditions import call_event, calls, turns_of
+from helix.checks.conditions import Match, call_event, calls, turns_of
 from helix.checks.evidence import MOST_REFS, Citing, nonfinite, quote, shown, spot
 from helix.checks.fields import FIELD, decide_field
 from helix.checks.outcome import (
@@ -22,12 +25,15 @@ from helix.checks.outcome import (
 from helix.checks.parameters import Names, PathParam, PatternParam, compile_pattern, example
 from helix.checks.sentences import claims
 from helix.checks.sequence import Line
-from helix.checks.sources import Sources
+from helix.checks.sources import Moment, Sources
 from helix.checks.success import Outcomes, Succeeding
 from helix.model.select import Place
 from helix.model.trace import Observation, Trace
+from helix.model.verdict import Cause
 from helix.registry import Check, CheckContext, Decision
 
+AMBIGUOUS: Final = "ambiguous-order"
+FOREVER = (2**62, 1)
 ADMITTED = compile_pattern(
     r"(?i)\b(?:sorry|apologi[sz]e|unfortunately|regret|afraid|error|errors|problem|issue with|"
     r"trouble|fail(?:s|ed|ure)?|unable|unavailable|unsuccessful|could(?: not|n['’]t)|"
@@ -127,55 +133,97 @@ def _answered(
     return Reading("fail", f"{why}; the answer does not admit it", (*failed, own))
 
 
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """How long a failure stands: from the failed call to the success that makes up for it."""
+
+    call: Observation
+    failure: Reading
+    start: tuple[int, int]
+    end: tuple[int, int]
+
+
+def _longer(one: _Stretch, other: _Stretch) -> _Stretch:
+    return max(one, other, key=lambda stretch: stretch.end)
+
+
 class _Failures:
-    """The failed calls of one trace that nothing made up for."""
+    """The failures of one trace: for each tool, and when each was made up for."""
 
     def __init__(self, trace: Trace, params: AnswerParams) -> None:
+        self._trace, self._params = trace, params
+        self._outcomes = Outcomes(trace, params.failed_where)
         self._clock = Sources(trace, (), ())
-        outcomes = Outcomes(trace, params.failed_where)
-        found = [(call, outcomes.of(call)) for call in calls(trace, params.tool)]
         self._turns = turns_of(trace)
         self._good: dict[str, Line] = {}
-        self._trace, self._outcomes, self._params = trace, outcomes, params
-        failed = [(call, reading) for call, reading in found if reading.state == "fail"]
-        self.any = any(reading.state != "pass" for _, reading in found)
-        self._unsure = [(call, r) for call, r in found if r.state == "uncertain"]
-        self._unsure += [pair for pair in failed if self._made_up(pair[0]) is None]
-        self._standing = [pair for pair in failed if self._made_up(pair[0]) is False]
+        self._stretches: dict[str, list[_Stretch]] = {}
+        self._loose: list[tuple[tuple[int, int], Reading]] = []
+        self._beside: dict[str, Observation] = {}
+        for call in calls(trace, params.tool):
+            self._take(call)
+        self._longest = {
+            name: list(accumulate(found, _longer)) for name, found in self._stretches.items()
+        }
+        self.any = bool(self._stretches or self._loose)
 
     def before(self, place: Place) -> tuple[list[tuple[Observation, Reading]], Reading | None]:
-        """Return the failures that stand before a place, and what is not known of others."""
-        standing = [pair for pair in self._standing if self._earlier(pair[0], place)]
-        for call, reading in self._unsure:
-            if self._earlier(call, place) is not False:
-                text = f"whether {call.id} ({call.name}) failed for good is not known"
-                cause = reading.cause or "ambiguous-order"
-                return standing, Reading("uncertain", text, (), cause)
-        for call, _ in self._standing:
-            if self._earlier(call, place) is None:
-                text = f"whether {call.id} ({call.name}) came before it is not known"
-                return standing, Reading("uncertain", text, (), "ambiguous-order")
+        """Return a failure of each tool that stands at a place, and what is not known of others."""
+        when = self._clock.moment(place)
+        standing = []
+        for name, found in self._stretches.items():
+            at = bisect_left(found, when.at, key=lambda stretch: stretch.start)
+            last = self._longest[name][at - 1] if at else None
+            if last is not None and last.end > when.at and not self._together(last.call, when):
+                standing.append((last.call, last.failure))
+        for moment, reading in self._loose[:1]:
+            if moment < when.at or when.unsure:
+                return standing, reading
+        near = self._beside.get(when.turn) if when.turn is not None else None
+        if self.any and (when.unsure or (near is not None and near.id != place.obs)):
+            text = f"whether a call failed before {spot(self._trace, place)} is not known"
+            return [] if when.unsure else standing, Reading("uncertain", text, (), AMBIGUOUS)
         return standing, None
 
-    def _earlier(self, call: Observation, place: Place) -> bool | None:
-        if call.id == place.obs:
-            return False
-        return self._clock.came_before(Place(call.id, "name", call.name, call.seq), place)
+    def _take(self, call: Observation) -> None:
+        outcome = self._outcomes.of(call)
+        if outcome.state == "pass":
+            return
+        when = self._clock.moment(Place(call.id, "name", call.name, call.seq))
+        end = self._made_up(call)
+        if outcome.cause or when.unsure or not isinstance(end, tuple):
+            text = f"whether {call.id} ({call.name}) failed for good is not known"
+            cause = outcome.cause or (AMBIGUOUS if isinstance(end, tuple) else end)
+            start = (-1, 0) if when.unsure else when.at
+            self._loose.append((start, Reading("uncertain", text, (), cause)))
+            self._loose = [min(self._loose, key=lambda pair: pair[0])]
+            return
+        stretch = _Stretch(call, outcome, when.at, end)
+        self._stretches.setdefault(call.name, []).append(stretch)
+        if when.turn is not None:
+            self._beside.setdefault(when.turn, call)
 
-    def _made_up(self, call: Observation) -> bool | None:
-        """Return whether a success made up for a failed call; None where nobody can know."""
+    def _together(self, call: Observation, when: Moment) -> bool:
+        return when.turn is not None and call.parent_id == when.turn
+
+    def _made_up(self, call: Observation) -> tuple[int, int] | Cause:
+        """Return when a success made up for a failed call, or why nobody can know."""
         failed = call_event(call, self._turns)
         lines = [self._line(name) for name in (call.name, *self._params.recovery_tools)]
-        if any(line.following(failed) is not None for line in lines):
-            return True
-        loose = any(True for line in lines for _ in line.possible(None, failed))
-        return None if loose else False
+        later = [event.seq for line in lines if (event := line.following(failed)) is not None]
+        if later:
+            return min(later), 0
+        loose = next((event for line in lines for event in line.possible(None, failed)), None)
+        return FOREVER if loose is None else loose.cause or AMBIGUOUS
 
     def _line(self, name: str) -> Line:
         if name not in self._good:
-            good = [o for o in calls(self._trace, (name,)) if self._outcomes.of(o).state != "fail"]
-            events = [call_event(o, self._turns) for o in good]
-            self._good[name] = Line(sorted(events, key=lambda event: event.seq))
+            found = []
+            for call in calls(self._trace, (name,)):
+                outcome = self._outcomes.of(call)
+                if outcome.state != "fail":
+                    hit = Match(True if outcome.state == "pass" else None, cause=outcome.cause)
+                    found.append(call_event(call, self._turns, hit))
+            self._good[name] = Line(sorted(found, key=lambda event: event.seq))
         return self._good[name]
 
 

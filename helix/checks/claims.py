@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Annotated, Literal
 
 import re2
@@ -130,6 +130,7 @@ class Deeds:
         self._tools = sorted(context.inventory | context.seen | {o.name for o in self._calls})
         results = (place for place in given(trace, ()) if place.obs != trace.id)
         self._sources = Sources(trace, results, words, folds=True)
+        self._known: dict[Hashable, tuple[Reading | None, Observation | None]] = {}
 
     def reading(self, place: Place, found: Sequence[Claim]) -> Reading:
         """Return what the claims at one place say: the worst of them, told together."""
@@ -173,26 +174,39 @@ class Deeds:
         self, place: Place, claim: Claim, tools: Iterable[str], said: str, used: set[str]
     ) -> Reading:
         """Return whether a successful call of these tools came before the reply."""
-        wanted = set(tools)
-        fresh = self._params.further == "another" and claim.further
-        worst: Reading | None = None
+        wanted = frozenset(tools)
+        further = self._params.further == "another" and claim.further
+        if further:
+            found, call = self._best(place, wanted, used)
+        else:
+            key = (place.obs, place.path, wanted)
+            if key not in self._known:
+                self._known[key] = self._best(place, wanted, set())
+            found, call = self._known[key]
+        if call is not None:
+            used.add(call.id)
+        if found is not None:
+            link = "and" if found.state == "pass" else "but"
+            return Reading(found.state, f"{said}, {link} {found.text}", found.citing, found.cause)
+        names = sorted(wanted - {ANY}) or [ANY]
+        own = "further " if further and used else ""
+        text = f"{said}, and no {own}call of {' or '.join(names)} came before it"
+        return Reading("fail", text, tuple(uncalled(self._trace, names)))
+
+    def _best(
+        self, place: Place, wanted: frozenset[str], used: set[str]
+    ) -> tuple[Reading | None, Observation | None]:
+        """Return the best that calls of these tools came to, and the one that succeeded."""
+        best: Reading | None = None
         for call in self._calls:
-            if not (ANY in wanted or call.name in wanted) or (fresh and call.id in used):
+            if not (ANY in wanted or call.name in wanted) or call.id in used:
                 continue
             reading = self._before(place, call)
             if reading is not None and reading.state == "pass":
-                used.add(call.id)
-                return Reading("pass", f"{said}, and {reading.text}", reading.citing)
-            if reading is not None and (worst is None or worst.state == "fail"):
-                worst = reading
-        if worst is not None and worst.state == "uncertain":
-            return Reading("uncertain", f"{said}, but {worst.text}", worst.citing, worst.cause)
-        if worst is not None:
-            return Reading("fail", f"{said}, but {worst.text}", worst.citing)
-        names = sorted(wanted - {ANY}) or [ANY]
-        own = "further " if fresh and used else ""
-        text = f"{said}, and no {own}call of {' or '.join(names)} came before it"
-        return Reading("fail", text, tuple(uncalled(self._trace, names)))
+                return reading, call
+            if reading is not None and (best is None or best.state == "fail"):
+                best = reading
+        return best, None
 
     def _before(self, place: Place, call: Observation) -> Reading | None:
         """Return what a call came to, or None for one that came after the reply."""

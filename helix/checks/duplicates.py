@@ -64,17 +64,17 @@ def duplicate_writes(trace: Trace, params: DuplicateParams, context: CheckContex
     if not found:
         return no_call(params.tool, trace, context)
     outcomes = Outcomes(trace, params.failed_where)
-    earlier: dict[Hashable, list[tuple[Observation, Reading]]] = {}
+    earlier: dict[Hashable, tuple[Observation, Reading]] = {}
     readings = []
     for call in found:
         places = [place for path in params.key for place in within(call, path.steps)]
         places = places or [place_of(call)]
         key = (call.name, _key(call, places, params.ignore))
-        alike = earlier.setdefault(key, [])
         outcome = outcomes.of(call)
-        readings.append(_reading(trace, call, places, outcome, alike))
-        if outcome.state != "fail":
-            alike.append((call, outcome))
+        twin = earlier.get(key)
+        readings.append(_reading(trace, call, places, outcome, twin))
+        if outcome.state != "fail" and (twin is None or twin[1].state != "pass"):
+            earlier[key] = (call, outcome)
     decision = all_of(readings)
     return capped(decision, unknown_tools(params.tool, trace, context), ("pass", "na"))
 
@@ -84,15 +84,15 @@ def _reading(
     call: Observation,
     places: list[Place],
     outcome: Reading,
-    alike: list[tuple[Observation, Reading]],
+    twin: tuple[Observation, Reading] | None,
 ) -> Reading:
-    """Return what one call says beside those that were the same before it and did not fail."""
+    """Return what one call says beside the one that was the same before it and did not fail."""
     mine = tuple(quote(trace, place) for place in places if not place.missing)
     mine = mine or (quote(trace, Place(call.id, "name", call.name)),)
     named = f"{call.id} ({call.name})"
-    if outcome.state == "fail" or not alike:
+    if outcome.state == "fail" or twin is None:
         return Reading("pass", f"{named} repeats no call that succeeded", mine)
-    first, before = next((e for e in alike if e[1].state == "pass"), alike[0])
+    first, before = twin
     text = f"{named} is the same as {first.id}"
     lost = next((place for place in places if place.missing), None)
     if lost is not None:
@@ -103,9 +103,8 @@ def _reading(
     unsure = next((one for one in (outcome, before) if one.state == "uncertain"), None)
     if unsure is not None:
         return Reading("uncertain", f"{text}; {unsure.text}", (), unsure.cause)
-    twin = Place(first.id, "name", first.name)
-    text = f"{text}, and both succeeded"
-    return Reading("fail", text, (*mine, quote(trace, twin, note="the first time")))
+    once = quote(trace, Place(first.id, "name", first.name), note="the first time")
+    return Reading("fail", f"{text}, and both succeeded", (*mine, once))
 
 
 def _key(call: Observation, places: list[Place], ignore: tuple[FieldPath, ...]) -> Hashable:

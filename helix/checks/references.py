@@ -19,7 +19,7 @@ from helix.checks.outcome import (
     unknown_tools,
 )
 from helix.checks.parameters import Params, Paths, example
-from helix.checks.sources import Found, Sources, citable, nowhere
+from helix.checks.sources import Finds, Sources, citable, nowhere
 from helix.fieldpath import FieldPath
 from helix.model.select import Place, matching, select
 from helix.model.trace import Trace
@@ -92,7 +92,7 @@ def traced(
     trace: Trace,
     sources: Sources,
     place: Place,
-    found: Sequence[Found],
+    found: Finds,
     text: str,
     channels: Sequence[FieldPath],
 ) -> Reading:

@@ -74,18 +74,8 @@ def reply_grounding(trace: Trace, params: ReplyParams, context: CheckContext) ->
     wanted = {mention.text for found in stated.values() for mention in found}
     origins = given(trace, params.roles) if params.sources is None else _named(trace, params)
     sources = Sources(trace, origins, wanted, folds=True, keyed=True)
-    reply = _Reply(trace, params, sources)
-
-    def read(place: Place) -> Reading:
-        if not isinstance(place.value, str) or nonfinite(place.value):
-            text = f"{spot(trace, place)} is {shown(place.value)}, which is no text"
-            return Reading("uncertain", text, (quote(trace, place),), "not-decidable")
-        found = stated[place.value]
-        if not found:
-            return Reading("na", f"{spot(trace, place)} states nothing that could be looked up")
-        return reply.reading(place, found)
-
-    decision = decide_field(trace, context, params.field, params.on_missing, read)
+    reply = _Reply(trace, params, sources, stated)
+    decision = decide_field(trace, context, params.field, params.on_missing, reply.read)
     makers = [p.observation for p in params.sources or () if p.observation is not None]
     return capped(decision, unknown_tools(makers, trace, context), ("fail",))
 
@@ -106,11 +96,28 @@ def _looked_up(text: str, params: ReplyParams) -> list[Mention]:
 class _Reply:
     """How the statements of a reply stand to their sources."""
 
-    def __init__(self, trace: Trace, params: ReplyParams, sources: Sources) -> None:
-        self._trace, self._sources = trace, sources
+    def __init__(
+        self,
+        trace: Trace,
+        params: ReplyParams,
+        sources: Sources,
+        stated: dict[str, list[Mention]],
+    ) -> None:
+        self._trace, self._sources, self._stated = trace, sources, stated
         self._channels = params.sources or GIVEN_CHANNELS
 
-    def reading(self, place: Place, found: Sequence[Mention]) -> Reading:
+    def read(self, place: Place) -> Reading:
+        """Return what one reply says."""
+        if not isinstance(place.value, str) or nonfinite(place.value):
+            text = f"{spot(self._trace, place)} is {shown(place.value)}, which is no text"
+            return Reading("uncertain", text, (quote(self._trace, place),), "not-decidable")
+        found = self._stated[place.value]
+        if not found:
+            text = f"{spot(self._trace, place)} states nothing that could be looked up"
+            return Reading("na", text)
+        return self._worst(place, found)
+
+    def _worst(self, place: Place, found: Sequence[Mention]) -> Reading:
         """Return what the statements at one place say: the worst of them, told together."""
         readings = [(mention, self._of(place, mention)) for mention in found]
         for state in ("fail", "uncertain", "pass"):

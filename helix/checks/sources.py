@@ -7,12 +7,13 @@ call. Two calls of one turn run side by side, so that neither is known to come f
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import re2
 
+from helix.checks.conditions import turns_of
 from helix.checks.evidence import MOST_REFS, Citing, as_text, look, token_offsets
 from helix.checks.mentions import Key, keys_of
 from helix.checks.parameters import Span
@@ -41,12 +42,11 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One text that was said or returned; numbers and keys count only as a whole."""
+    """One text that was said or returned, as it is looked up."""
 
     place: Place
     text: str
     when: Moment
-    whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,36 @@ class Found:
 
     source: Source
     span: Span | None = None
+
+    @property
+    def turn(self) -> str | None:
+        """The turn that the source belongs to, if any."""
+        return self.source.when.turn
+
+
+class Finds:
+    """All sources of one thing, kept as far as it takes to say which came before a place.
+
+    `sure` are the earliest of a known order: one of each of two turns, and one of each owner;
+    `turns` holds two owners for each turn.
+    """
+
+    def __init__(self, found: Iterable[Found]) -> None:
+        every = sorted(found, key=lambda one: one.source.when.at)
+        known = [one for one in every if not one.source.when.unsure]
+        self.unsure = next((one for one in every if one.source.when.unsure), None)
+        self.sure = known[:1]
+        self.sure += [one for one in known if one.turn is None or one.turn != known[0].turn][:1]
+        self.owners: dict[str, Found] = {}
+        self.turns: dict[str, dict[str, Found]] = {}
+        for one in known:
+            self.owners.setdefault(one.source.place.obs, one)
+            beside = self.turns.setdefault(one.turn or "", {})
+            if len(beside) < 2:
+                beside.setdefault(one.source.place.obs, one)
+
+    def __bool__(self) -> bool:
+        return bool(self.sure or self.unsure)
 
 
 Standing = Literal["earlier", "unsure", "later", "nowhere"]
@@ -78,7 +108,7 @@ class Sources:
     ) -> None:
         self._folds, self._keyed = folds, keyed
         self._calls = {o.id: o for o in trace.observations}
-        self._turns = {message.id for message in trace.transcript}
+        self._turns = turns_of(trace)
         self._trace_id = trace.id
         self._incomplete = _LATEST
         self._equal: dict[str, list[Source]] = {}
@@ -86,47 +116,52 @@ class Sources:
         self._tokens: dict[str, list[Source]] = {
             token: [] for text in wanted for token in _TOKEN.findall(self._folded(text))
         }
-        self._found: dict[str, list[Found]] = {}
+        self._found: dict[str, Finds] = {}
+        self._stated: dict[Hashable, Finds] = {}
         for place in places:
             self._take(place)
 
-    def holding(self, text: str) -> list[Found]:
-        """Return the sources that are a text, or hold it on token boundaries, earliest first."""
+    def holding(self, text: str) -> Finds:
+        """Return the sources that are a text, or hold it on token boundaries."""
         wanted = self._folded(text)
         if wanted not in self._found:
             found = [Found(source) for source in self._equal.get(wanted, ())]
             tokens = (self._tokens[token] for token in _TOKEN.findall(wanted))
             for source in min(tokens, key=len, default=[]):
-                hay = self._folded(source.text)
-                if hay != wanted:
-                    offset = next(token_offsets(wanted, hay), None)
-                    if offset is not None:
-                        found.append(Found(source, (offset, offset + len(wanted))))
-            self._found[wanted] = sorted(found, key=lambda one: one.source.when.at)
+                offset = next(token_offsets(wanted, source.text), None)
+                if offset is not None and source.text != wanted:
+                    found.append(Found(source, (offset, offset + len(wanted))))
+            self._found[wanted] = Finds(found)
         return self._found[wanted]
 
-    def stating(self, keys: Iterable[Key], currency: str | None = None) -> list[Found]:
+    def stating(self, keys: Iterable[Key], currency: str | None = None) -> Finds:
         """Return the sources that state one of the keys, in that currency or in none."""
-        found = [
-            Found(source)
-            for key in keys
-            for source, money in self._keys.get(key, ())
-            if currency is None or money in (None, currency)
-        ]
-        return sorted(found, key=lambda one: one.source.when.at)
+        asked = (tuple(keys), currency)
+        if asked not in self._stated:
+            self._stated[asked] = Finds(
+                Found(source)
+                for key in asked[0]
+                for source, money in self._keys.get(key, ())
+                if currency is None or money in (None, currency)
+            )
+        return self._stated[asked]
 
-    def standing(self, found: Sequence[Found], place: Place) -> tuple[Standing, Found | None]:
+    def standing(self, found: Finds, place: Place) -> tuple[Standing, Found | None]:
         """Return whether something found came before a place, and the first that did."""
-        loose = None
-        for one in found:
-            earlier = self.came_before(one.source.place, place)
-            if earlier:
+        when = self.moment(place)
+        first = found.sure[0] if found.sure else found.unsure
+        if first is None:
+            return "nowhere", None
+        if when.unsure:
+            return "unsure", first
+        own = found.owners.get(place.obs)
+        for one in (*found.sure, *([own] if own else [])):
+            if one.source.when.at < when.at and not _together(one.source, when, place):
                 return "earlier", one
-            if earlier is None:
-                loose = loose or one
-        if loose is not None:
-            return "unsure", loose
-        return ("later", found[0]) if found else ("nowhere", None)
+        beside = found.turns.get(when.turn, {}) if when.turn is not None else {}
+        near = next((one for obs, one in beside.items() if obs != place.obs), None)
+        loose = found.unsure or near
+        return ("unsure", loose) if loose is not None else ("later", first)
 
     def came_before(self, first: Place, then: Place) -> bool | None:
         """Return whether one place came to be before another; None where nobody can know."""
@@ -158,8 +193,8 @@ class Sources:
         if place.missing:
             return
         for leaf, text, whole in _texts(place):
-            source = Source(leaf, text, when, whole)
             folded = self._folded(text)
+            source = Source(leaf, folded, when)
             self._equal.setdefault(folded, []).append(source)
             if not whole:
                 for token in set(_TOKEN.findall(folded)) & self._tokens.keys():
@@ -170,6 +205,10 @@ class Sources:
 
     def _folded(self, text: str) -> str:
         return " ".join(text.casefold().split()) if self._folds else text
+
+
+def _together(source: Source, when: Moment, place: Place) -> bool:
+    return when.turn is not None and source.when.turn == when.turn and source.place.obs != place.obs
 
 
 def given(trace: Trace, roles: Sequence[str]) -> Iterator[Place]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import datetime
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
+from helix.checks.arguments import fingerprint
 from helix.checks.conditions import equal
 from helix.checks.evidence import Citing, as_text, gap, look, nonfinite, quote, shown, spot
 from helix.checks.fields import FIELD, decide_field
@@ -83,15 +85,17 @@ def json_compare(trace: Trace, params: CompareParams, context: CheckContext) -> 
     | no call of the tool of `field` | na, or uncertain (unknown-tool) |
     | result that may belong to another call | uncertain (ambiguous-order) |
     """
-    rights = None if params.other is None else counterpart(trace, params.other, params.on_missing)
+    found = None if params.other is None else counterpart(trace, params.other, params.on_missing)
+    rights = _Rights(found, params) if isinstance(found, list) else found
 
     def read(place: Place) -> Reading:
         if rights is None:
             return _against(trace, place, params, params.value, None)
         if isinstance(rights, Reading):
             return rights
-        readings = [_against(trace, place, params, right.value, right) for right in rights]
-        return worst(readings, params.other.quantifier if params.other else None)
+        telling = rights.telling(place.value)
+        readings = [_against(trace, place, params, right.value, right) for right in telling]
+        return worst(readings, rights.quantifier)
 
     return decide_field(trace, context, params.field, params.on_missing, read)
 
@@ -117,6 +121,29 @@ def counterpart(trace: Trace, path: FieldPath, on_missing: OnMissing) -> list[Pl
     proof = look(trace, channel) if gone is None else gap(trace, gone)
     cause: Cause | None = "missing-field" if on_missing == "uncertain" else None
     return Reading(on_missing, f"{path}, which is compared with, is missing", (proof,), cause)
+
+
+class _Rights:
+    """What a field is compared with: of many values, those that decide."""
+
+    def __init__(self, places: list[Place], params: CompareParams) -> None:
+        self.quantifier = params.other.quantifier if params.other else None
+        distinct = {fingerprint(place.value): place for place in reversed(places)}
+        self._places = list(distinct.values())[::-1]
+        numbers = all(_is_number(place.value) for place in self._places)
+        ordered = params.op in (*_ORDERED, "==", "!=")
+        self._sorted = sorted(self._places, key=lambda p: _exact(p.value)) if numbers else []
+        self._numeric = numbers and ordered
+        self._nearest = params.op == ("==" if self.quantifier == "any" else "!=")
+
+    def telling(self, left: Any) -> list[Place]:
+        """Return the places to compare with: of numbers the outermost, or the nearest."""
+        if not (self._numeric and _is_number(left)) or len(self._sorted) < 3:
+            return self._places
+        if not self._nearest:
+            return [self._sorted[0], self._sorted[-1]]
+        at = bisect_left(self._sorted, _exact(left), key=lambda place: _exact(place.value))
+        return self._sorted[max(at - 1, 0) : at + 1]
 
 
 def _against(

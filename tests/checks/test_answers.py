@@ -107,6 +107,16 @@ def test_an_answer_that_is_a_call_is_not_blamed_for_a_later_failure() -> None:
     assert verdict(ask("answer-after-error", params, beside)) == "uncertain: ambiguous-order"
 
 
+def test_what_made_up_for_a_failure_counts_from_when_it_did() -> None:
+    params = {"field": "obs:reply.input.text", "tool": "send_mail"}
+    reply = call("reply", {"text": SILENT}, {})
+    assert ask("answer-after-error", params, trace(broken(), reply, good())).state == "fail"
+    unknown = call("hand_over", {})
+    recovery = {"recovery_tools": ["hand_over"]}
+    decision = ask("answer-after-error", recovery, answered(SILENT, broken(), unknown))
+    assert verdict(decision) == "uncertain: missing-field"
+
+
 def test_the_failure_is_cited_first() -> None:
     decision = ask("answer-after-error", {}, answered(SILENT, good("look"), broken()))
     assert [(ref.obs, ref.path) for ref in decision.refs] == [

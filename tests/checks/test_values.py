@@ -122,6 +122,10 @@ OTHER = {"field": "obs:pay.input.n", "op": "<=", "other": "obs:quote.output.n"}
         ([4, 5], "obs:quote@first.output.n", "fail"),
         (["5"], "obs:quote.output.n", UNSURE),
         ([4, "5"], "obs:quote.output.n", "fail"),
+        ([9, 7, 8, 5], "obs:quote.output.n", "pass"),
+        ([9, 4, 8, 7], "obs:quote.output.n", "fail"),
+        ([3, 4, 9, 2], "obs:quote@any.output.n", "pass"),
+        ([3, 4, 1, 2], "obs:quote@any.output.n", "fail"),
         ([NAN], "obs:quote.output.n", UNSURE),
         ([None, 5], "obs:quote.output.n", UNSURE),
         ([MISSING], "obs:quote.output.n", "uncertain: missing-field"),
@@ -165,6 +169,27 @@ def test_a_result_that_may_be_another_call_s_decides_nothing() -> None:
     assert verdict(ask("json-compare", OTHER, about)) == "uncertain: ambiguous-order"
     mine = {"field": "obs:quote.output.n", "op": "==", "value": 5}
     assert verdict(ask("json-compare", mine, about)) == "uncertain: ambiguous-order"
+
+
+@pytest.mark.parametrize(
+    ("quotes", "op", "quantifier", "expected"),
+    [
+        ([1, 5, 9, 5], "==", "@any", "pass"),
+        ([1, 4, 6, 9], "==", "@any", "fail"),
+        ([5, 5.0, 5, 5], "==", "", "pass"),
+        ([5, 5, 5, 6], "==", "", "fail"),
+        ([1, 4, 6, 9], "!=", "", "pass"),
+        ([1, 4, 5, 9], "!=", "", "fail"),
+        ([5, 5, 4, 5], "!=", "@any", "pass"),
+        ([5, 5, 5, 5], "!=", "@any", "fail"),
+    ],
+)
+def test_of_many_values_all_count(
+    quotes: list[float], op: str, quantifier: str, expected: str
+) -> None:
+    events = [call("quote", output={"n": n}) for n in quotes]
+    params = {**OTHER, "op": op, "other": f"obs:quote{quantifier}.output.n"}
+    assert ask("json-compare", params, trace(*events, call("pay", {"n": 5}, {}))).state == expected
 
 
 def test_calls_that_share_an_id_are_both_compared() -> None:
