@@ -240,7 +240,7 @@ def tools_for(
     if verb in verbs:
         return verbs[verb]
     if verb in LOOK and verb not in LIGHT:
-        return (ANY,)
+        return (ANY,) if known else None
     wanted = set(serving(verb))
     if verb in LIGHT:
         wanted = (wanted | {stem(word) for word in claim.words}) - {verb}

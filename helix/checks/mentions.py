@@ -175,7 +175,7 @@ def _an_id(match: re.Match[str]) -> Mention | None:
 
 
 def _an_address(match: re.Match[str]) -> Mention | None:
-    return Mention("id", match.span(), match.group().rstrip(".,;:!?)"), ())
+    return Mention("id", match.span(), match.group().rstrip(".,;:!?)]}*_'"), ())
 
 
 def _a_date(match: re.Match[str]) -> Mention | None:

@@ -27,6 +27,7 @@ def told(text: str) -> list[tuple[str, str]]:
         ("1. first\n 2) second\nand 3", [("number", "3")]),
         ("W12, #20007, inv-2291, v1.2.3", [("id", "W12"), ("id", "#20007"), ("id", "inv-2291"),
                                            ("id", "v1.2.3")]),
+        ("**[x](https://example.com/x)**", [("id", "https://example.com/x")]),
         ("Q3, B2B and MP3", []),
         ("a.b+c@example.com or https://example.com/x?y=1.", [("id", "a.b+c@example.com"),
                                                    ("id", "https://example.com/x?y=1")]),
