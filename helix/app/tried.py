@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from helix.app import console
 from helix.app.commands.evaluate import DEMO, DEMOS
 from helix.checks import load_modules
 from helix.errors import SelectionError, TraceError, UsageError, unknown
@@ -18,12 +19,15 @@ from helix.ingest import Input
 from helix.model.config import SubjectConfig
 from helix.model.trace import Trace
 from helix.registry import load
+from helix.reports.visible import visible
 from helix.suite import CompiledRow, CompiledSuite, compile
 from helix.suite import load as load_suite
 from helix.suite.batch import Batch
 from helix.suite.explain import Explanation, explain
 from helix.suite.mutation import MutationScore, try_rows
 from helix.survey import routed
+
+_MOST_TOLD = 5
 
 
 @dataclass(slots=True)
@@ -60,6 +64,15 @@ class Tried:
         """Read the traces, and note what they hold."""
         for trace in self.batch.watch(self.source):
             yield routed(trace, self.subject)
+
+    def tell_unread(self) -> None:
+        """Say on standard error what could not be read, so that nobody takes it for examined."""
+        failures = [*self.batch.failures, *self.source.astray]
+        for failure in failures[:_MOST_TOLD]:
+            line = f" line {failure.line}" if failure.line else ""
+            console.tell(visible(f"{failure.file}{line}: {failure.reason}"))
+        if len(failures) > _MOST_TOLD:
+            console.tell(f"and {len(failures) - _MOST_TOLD:,} more that could not be read")
 
     def row(self, criterion_id: str) -> CompiledRow:
         """Return the active row of an id; SelectionError names what there is."""

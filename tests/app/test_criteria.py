@@ -141,3 +141,17 @@ def test_test_refuses_what_it_does_not_know(
     words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ran(capsys, "test", "suite.yaml", "--traces", "runs.jsonl", *words)[0] == 2
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    "words", [("explain", "paid", "--trace", "run-1", *WORDS),
+              ("test", "suite.yaml", "--traces", "runs.jsonl")],
+)  # fmt: skip
+def test_what_cannot_be_read_is_told(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Path("runs.jsonl").open("a", encoding="utf-8") as file:
+        file.write("\n" + "{broken\n" * 7)
+    _, _, err = ran(capsys, *words)
+    assert "runs.jsonl line 2: " in err and "and 2 more that could not be read" in err

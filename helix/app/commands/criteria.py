@@ -123,6 +123,7 @@ def _explain(args: argparse.Namespace) -> ExitCode:
 
     tried = Tried.open(args, _settings("explain", args.settings, ROUTED))
     told = tried.explanation(args.id, args.trace)
+    tried.tell_unread()
     if args.json:
         console.say(json.dumps(explained.as_json(told), indent=2, default=str))
     else:
@@ -136,6 +137,7 @@ def _test(args: argparse.Namespace) -> ExitCode:
 
     tried = Tried.open(args, _settings("test", args.settings, ROUTED))
     score = tried.mutation(args.seed, args.per_trace)
+    tried.tell_unread()
     if args.json:
         console.say(json.dumps(mutants.as_json(score), indent=2))
     else:
