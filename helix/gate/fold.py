@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from helix.gate.states import GateRow, Known, Policy, fold_repeats, worst_state
-from helix.gate.tally import RowTally, RunTally, trace_state
+from helix.gate.states import GateRow, Known, Policy, worst_state
+from helix.gate.tally import RowTally, RunTally, code_fails, flaps, trace_state
 from helix.model.manifest import ManifestEntry, Survey
 from helix.model.scorecard import (
     SCORECARD_SCHEMA_VERSION,
@@ -132,11 +132,12 @@ def _count(
         repeats = list(group)
         for line in repeats:
             run.add_line(line, rows, plan.policy)
+        by_code, task = code_fails(repeats), tasks.get(trace, f"trace {trace}")
         for criterion, tally in rows.items():
-            states = [line.dense_map.get(criterion, "uncertain") for line in repeats]
-            run.causes["flapping"] += fold_repeats(states)[1]
+            run.causes["flapping"] += flaps(repeats, criterion)
             state = trace_state(repeats, criterion, plan.replicates)
-            tally.add(trace, tasks.get(trace, f"trace {trace}"), state, plan.known)
+            tally.add(trace, task, state, plan.known, code_fail=criterion in by_code)
+            tally.not_adjudicated += max(0, plan.replicates - len(repeats))
         yield trace
     run.causes = +run.causes
 
@@ -182,6 +183,9 @@ def _gaps(
         gaps.append("no trace was evaluated")
     if plan.rows and not any(row.gating for row in plan.rows):
         gaps.append("no criterion is eligible to gate (CRIT or HIGH; operator, observed, ratified)")
+    gating = [row for row in criteria if row.gating]
+    if gating and selected and all(row.result == "na" for row in gating):
+        gaps.append("no gating criterion applied to any trace")
     if plan.rows and selected and cells.total == cells.not_adjudicated:
         gaps.append("no cell was adjudicated")
     if run.cut:
@@ -193,7 +197,9 @@ def _gaps(
         gaps.append(f"{unread} could not be read (first: {place})")
     if run.unpinned and any(row.gating and row.klass != "code" for row in plan.rows):
         gaps.append("the judge ran without temperature 0, and its repeats were not measured stable")
+    passed = {row.criterion_id for row in criteria if row.gate in ("pass", None)}
     expired = [w["criterion"] for w in plan.waivers if w.get("expired")]
+    expired = [criterion for criterion in expired if criterion not in passed]
     if expired:
         gaps.append(f"expired waivers: {', '.join(expired)}")
     gaps += [f"{r.criterion_id}: {r.reason}" for r in criteria if r.gate == "incomplete"]

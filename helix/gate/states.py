@@ -104,10 +104,8 @@ def fold_repeats(states: Sequence[CellState]) -> tuple[CellState, bool]:
     """Return (state of the cell, flapping); repeats that disagree are uncertain, never a vote."""
     if not states:
         return "uncertain", False
-    if all(state == states[0] for state in states):
-        return states[0], False
-    decided = {state for state in states if state != "uncertain"}
-    return "uncertain", len(decided) > 1
+    same = all(state == states[0] for state in states)
+    return (states[0], False) if same else ("uncertain", True)
 
 
 def fold_task(states: Sequence[CellState], k: int, n: int) -> CellState:

@@ -34,11 +34,16 @@ NAMED = 50
 
 @dataclass(slots=True)
 class RowTally:
-    """What one criterion's cells add up to; grouped by task only where the policy needs it."""
+    """What one criterion's cells add up to; grouped by task only where the policy needs it.
+
+    `by_code` holds a hybrid row's states with only the fails of its code half told apart: what
+    it says holds whatever the judge said, so that it counts where the judge may not.
+    """
 
     row: GateRow
     counts: Counter[str] = field(default_factory=Counter)
     kept: dict[str, list[CellState]] = field(default_factory=dict)
+    by_code: dict[str, list[CellState]] = field(default_factory=dict)
     not_adjudicated: int = 0
     failing: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
@@ -48,14 +53,19 @@ class RowTally:
     new: list[str] = field(default_factory=list)
     doubts: set[str] = field(default_factory=set)
 
-    def add(self, trace: str, task: str, state: CellState, known: Known) -> None:
-        """Take in one trace's folded state."""
+    def add(
+        self, trace: str, task: str, state: CellState, known: Known, *, code_fail: bool = False
+    ) -> None:
+        """Take in one trace's folded state; `code_fail` where code alone makes it a fail."""
         self.counts[state] += 1
         names = {"fail": self.failing, "uncertain": self.undecided}.get(state)
         if names is not None and len(names) < NAMED:
             names.append(trace)
         aside = known.aside(self.row.criterion_id, trace, state)
         (self.aside if aside else self.kept).setdefault(task, []).append(state)
+        if self.row.klass == "hybrid" and aside is None:
+            sure: CellState = "fail" if state == "fail" and code_fail else "uncertain"
+            self.by_code.setdefault(task, []).append(sure)
         if aside == "waived":
             self.waived[state] += 1
         if known.baseline is not None:
@@ -65,20 +75,13 @@ class RowTally:
 
     def fold(self, policy: Policy, *, everything: bool) -> CriterionResult:
         """Fold over tasks and traces: every cell, or only those that count at the gate."""
-        groups = self._groups(policy, everything=everything)
-        if policy.rate is not None:
-            return fold_rate(groups, policy.rate, policy.confidence)
-        return fold_traces(state for states in groups.values() for state in states)
+        return _folded(self._counted(everything=everything), policy)
 
-    def _groups(self, policy: Policy, *, everything: bool) -> dict[str, list[CellState]]:
-        groups = self.kept
-        if everything and self.aside:
-            tasks = dict.fromkeys((*self.kept, *self.aside))
-            groups = {t: self.kept.get(t, []) + self.aside.get(t, []) for t in tasks}
-        if policy.per_task is not None:
-            k, n = policy.per_task
-            groups = {task: [fold_task(states, k, n)] for task, states in groups.items()}
-        return groups
+    def _counted(self, *, everything: bool) -> dict[str, list[CellState]]:
+        if not everything or not self.aside:
+            return self.kept
+        tasks = dict.fromkeys((*self.kept, *self.aside))
+        return {t: self.kept.get(t, []) + self.aside.get(t, []) for t in tasks}
 
     def finish(self, policy: Policy) -> CriterionRow:
         """Return the criterion's row of the scorecard."""
@@ -111,26 +114,32 @@ class RowTally:
         """Return what the row does to its component, and why when it is not a pass."""
         if not self.row.gating:
             return None, None
-        if result == "fail":
+        distrust = self._distrust(policy)
+        if result == "fail" and (distrust is None or _folded(self.by_code, policy) == "fail"):
             decided = self.counts["pass"] + self.counts["fail"]
             return "fail", f"failed on {_of(self.counts['fail'], decided, 'decided trace')}"
-        if result == "uncertain":
+        if result == "uncertain" and (distrust is None or policy.rate is None):
             return "incomplete", self._open(policy)
         if result == "na" and not self.aside and not self.row.may_not_apply:
             return "incomplete", "applied to nothing; if that is fine, may_not_apply: true"
-        if self.row.klass != "code":
-            if policy.rate is not None and result != "na":
-                return "incomplete", "a rate by an unvalidated judge"
-            if policy.require_validated:
-                return "incomplete", "the judge is unvalidated, and gate.require_validated is set"
+        if distrust is not None and (result != "na" or policy.require_validated):
+            return "incomplete", distrust
         for doubt in sorted(self.doubts):
             return "incomplete", doubt
         return "pass", None
 
+    def _distrust(self, policy: Policy) -> str | None:
+        """Return why the judge's word decides nothing here, its fails included (METHOD 66)."""
+        if self.row.klass == "code":
+            return None
+        if policy.require_validated:
+            return "the judge is unvalidated, and gate.require_validated is set"
+        return None if policy.rate is None else "a rate by an unvalidated judge"
+
     def _open(self, policy: Policy) -> str:
         bounds = None
         if policy.rate is not None:
-            bounds = rate_bounds(self._groups(policy, everything=False), policy.confidence)
+            bounds = rate_bounds(_by_task(self.kept, policy), policy.confidence)
         if bounds is None:
             return f"undecided on {_of(self.counts['uncertain'], self.counts.total(), 'trace')}"
         low, high = (f"{float(end):.1%}" for end in bounds)
@@ -237,6 +246,20 @@ class RunTally:
         )
 
 
+def _folded(groups: dict[str, list[CellState]], policy: Policy) -> CriterionResult:
+    groups = _by_task(groups, policy)
+    if policy.rate is not None:
+        return fold_rate(groups, policy.rate, policy.confidence)
+    return fold_traces(state for states in groups.values() for state in states)
+
+
+def _by_task(groups: dict[str, list[CellState]], policy: Policy) -> dict[str, list[CellState]]:
+    if policy.per_task is None:
+        return groups
+    k, n = policy.per_task
+    return {task: [fold_task(states, k, n)] for task, states in groups.items()}
+
+
 def _of(count: int, total: int, noun: str) -> str:
     return f"{count} of {total} {noun}" + ("" if total == 1 else "s")
 
@@ -246,3 +269,19 @@ def trace_state(lines: Sequence[MatrixVerdictFile], criterion: str, replicates: 
     states: list[CellState] = [line.dense_map.get(criterion, "uncertain") for line in lines]
     states += ["uncertain"] * (replicates - len(states))
     return fold_repeats(states)[0]
+
+
+def flaps(lines: Sequence[MatrixVerdictFile], criterion: str) -> bool:
+    """Whether adjudicated repeats disagree; a repeat that nobody adjudicated says nothing."""
+    said = (line for line in lines if criterion not in line.not_adjudicated)
+    return fold_repeats([line.dense_map.get(criterion, "uncertain") for line in said])[1]
+
+
+def code_fails(lines: Sequence[MatrixVerdictFile]) -> set[str]:
+    """Return the criteria that code alone failed, in whatever repeat of a trace."""
+    return {
+        verdict.criterion_id
+        for line in lines
+        for verdict in line.verdicts
+        if verdict.code is not None and verdict.result == verdict.code.result == "fail"
+    }

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
+import msgspec
 import pytest
 
 from helix.gate import FoldPlan, GateRow, Known, Policy, fold
 from helix.model.manifest import Load, LoadFailure, ManifestEntry, Survey
 from helix.model.scorecard import JudgeRecord, Scorecard, UsageTotals
 from helix.model.verdict import (
+    CodePart,
     Fidelity,
     MatrixVerdictFile,
     NotApplicable,
@@ -97,6 +100,7 @@ def result(
         ([gate_row()], [{"c1": "pass"}, {"c1": "lost"}], "incomplete"),
         ([gate_row()], [{"c1": "pass"}, {"c1": "na"}], "pass"),
         ([gate_row()], [{"c1": "na"}], "incomplete"),
+        ([gate_row(may_not_apply=True)], [{"c1": "na"}], "incomplete"),
         ([gate_row(may_not_apply=True), gate_row("c2")], [{"c1": "na", "c2": "pass"}], "pass"),
         ([gate_row(gating=False), gate_row("c2")], [{"c1": "fail", "c2": "pass"}], "pass"),
         ([gate_row(gating=False)], [{"c1": "pass"}], "incomplete"),
@@ -223,15 +227,70 @@ def test_trust_in_a_judge_may_be_asked_for(
     ("made", "verdict"), [("judge", "incomplete"), ("code", "pass"), ("hybrid", "incomplete")]
 )
 def test_na_that_a_judge_said_wants_a_verifier_as_a_pass_does(made: str, verdict: str) -> None:
-    row = gate_row(klass="hybrid", may_not_apply=True)
-    lines = [line("t0", {"c1": "na"}, made=made)]
-    assert result([row], lines, policy=Policy(require_verified=True)).run_verdict == verdict
-    assert result([row], lines).run_verdict == "pass"
+    rows = [gate_row(klass="hybrid", may_not_apply=True), gate_row("c2")]
+    lines = [line("t0", {"c1": "na"}, made=made), line("t1", {"c1": "na", "c2": "pass"})]
+    lines[0] = msgspec.structs.replace(lines[0], dense_map={"c1": "na", "c2": "na"})
+    assert result(rows, lines, policy=Policy(require_verified=True)).run_verdict == verdict
+    assert result(rows, lines).run_verdict == "pass"
+
+
+def test_where_no_gating_row_applied_the_gap_says_so() -> None:
+    rows = [gate_row("a", may_not_apply=True), gate_row("b", may_not_apply=True)]
+    card = result(rows, [line("t0", {"a": "na", "b": "na"})])
+    assert card.gate.gaps == ("no gating criterion applied to any trace",)
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason"),
+    [
+        (Policy(rate=Fraction(9, 10)), "a rate by an unvalidated judge"),
+        (Policy(rate=Fraction(9, 10), confidence=0.9), "a rate by an unvalidated judge"),
+        (
+            Policy(require_validated=True),
+            "the judge is unvalidated, and gate.require_validated is set",
+        ),
+    ],
+)
+def test_where_a_judge_is_not_trusted_its_fail_gates_no_more_than_its_pass(
+    policy: Policy, reason: str
+) -> None:
+    lines = [line(f"t{i}", {"c1": "fail"}, made="judge") for i in range(20)]
+    card = result([gate_row(klass="judge")], lines, policy=policy)
+    assert (card.run_verdict, card.criteria[0].reason) == ("incomplete", reason)
+    assert result([gate_row()], lines, policy=policy).run_verdict == "fail"
+
+
+@pytest.mark.parametrize("policy", [Policy(rate=Fraction(9, 10)), Policy(require_validated=True)])
+@pytest.mark.parametrize(("code", "verdict"), [("fail", "fail"), ("pass", "incomplete")])
+def test_a_hybrid_that_its_code_half_failed_is_a_fail_whoever_judges(
+    policy: Policy, code: Any, verdict: str
+) -> None:
+    said = line("t0", {"c1": "fail"}, made="hybrid")
+    part = CodePart(result=code, critique="counted")
+    halves = tuple(msgspec.structs.replace(v, code=part) for v in said.verdicts)
+    lines = [msgspec.structs.replace(said, verdicts=halves)]
+    assert result([gate_row(klass="hybrid")], lines, policy=policy).run_verdict == verdict
+
+
+def test_a_repeat_that_never_came_is_not_adjudicated_in_its_row_too() -> None:
+    card = result([gate_row()], [line("t0", {"c1": "pass"})], replicates=3)
+    assert card.criteria[0].not_adjudicated == card.cells.not_adjudicated == 2
+    assert card.blocked.by_cause == {}
+
+
+def test_a_repeat_that_nobody_adjudicated_does_not_flap() -> None:
+    lines = [line("t0", {"c1": "pass"}), line("t0", {"c1": "lost"}, replicate=1)]
+    assert result([gate_row()], lines, replicates=2).blocked.by_cause == {"unavailable": 1}
+
+
+@pytest.mark.parametrize(("state", "gaps"), [("pass", 0), ("fail", 1)])
+def test_an_expired_waiver_is_a_gap_only_where_its_row_needs_it(state: str, gaps: int) -> None:
+    waivers = ({"criterion": "c1", "expired": True},)
+    card = result([gate_row()], [line("t0", {"c1": state})], waivers=waivers)
+    assert len([gap for gap in card.gate.gaps if "expired" in gap]) == gaps
 
 
 def test_a_rate_by_an_unvalidated_judge_stays_incomplete() -> None:
-    from fractions import Fraction
-
     policy = Policy(rate=Fraction(1, 2))
     lines = [line(f"t{i}", {"c1": "pass"}) for i in range(4)]
     assert result([gate_row()], lines, policy=policy).run_verdict == "pass"
@@ -239,8 +298,6 @@ def test_a_rate_by_an_unvalidated_judge_stays_incomplete() -> None:
 
 
 def test_a_rate_that_is_not_settled_says_between_what_it_lies() -> None:
-    from fractions import Fraction
-
     lines = [line(f"t{i}", {"c1": s}) for i, s in enumerate(["pass"] * 8 + ["uncertain", "fail"])]
     card = result([gate_row()], lines, policy=Policy(rate=Fraction(9, 10)))
     assert card.gate.gaps == ("c1: the pass rate is between 80.0% and 90.0%; the target is 9/10",)
