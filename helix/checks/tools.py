@@ -6,7 +6,7 @@ lacks the field carries no marker; a result that was not recorded says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Literal
 
@@ -105,7 +105,8 @@ class RecoveryParams(Marked):
 
     `recovery_tools` are names, `@same` meaning the tool that failed; `recovery` are selectors of
     calls or messages. `on_missing` is what a recorded result without the field counts as; na: as
-    no failure.
+    no failure. Left out, it is no failure where another result of the trace has the field, and
+    undecided where none has it.
     """
 
     model_config = example(
@@ -115,7 +116,7 @@ class RecoveryParams(Marked):
         default=(), description="Tools whose call recovers; `@same` is the one that failed."
     )
     recovery: Selectors | None = Field(default=None, description="Calls or messages that recover.")
-    on_missing: OnMissing = Field(default="na", description=ON_MISSING)
+    on_missing: OnMissing | None = Field(default=None, description=ON_MISSING)
 
     def _faults(self) -> Iterator[str]:
         if self.fail_field is None:
@@ -167,7 +168,8 @@ def recovery_after_failure(trace: Trace, params: RecoveryParams, context: CheckC
     | every failure has a later recovery | pass |
     | a failure has none | fail |
     | no failure, no call at all | na |
-    | field missing from a recorded result | no failure there (`on_missing`) |
+    | field missing from some recorded results | no failure there (`on_missing`) |
+    | field missing from every result | uncertain (missing-field; `on_missing`) |
     | unrecovered, and the result was not recorded or cannot be compared | uncertain |
     | recovery only in the same turn, or with unknown order | uncertain (ambiguous-order) |
     | unrecovered, and a recovery tool is unknown | uncertain (unknown-tool) |
@@ -175,8 +177,11 @@ def recovery_after_failure(trace: Trace, params: RecoveryParams, context: CheckC
     """
     found = calls(trace, (ANY,))
     turns = turns_of(trace)
-    failures = _failures(trace, params, params.on_missing)
+    failures = _failures(trace, params, params.on_missing or "na")
     suspects = [(c, r) for c in found if (r := failures.of(c)).state in ("fail", "uncertain")]
+    if not suspects and found and params.on_missing is None and not failures.stands_in(found):
+        text = f"no result has {failures.name}, so none can say that its call failed"
+        return Decision("uncertain", text, cause="missing-field")
     if not suspects:
         text = f"none of {len(found)} tool calls failed" if found else "no tool call"
         refs = cited([] if found else uncalled(trace, (ANY,)))
@@ -233,11 +238,15 @@ class _Field:
         read: Callable[[Observation, Place], Reading],
     ) -> None:
         self._trace, self._path, self._on_missing, self._read = trace, path, on_missing, read
-        self._text = render_steps(path.steps)
+        self.name = render_steps(path.steps)
+
+    def stands_in(self, found: Iterable[Observation]) -> bool:
+        """Whether any of the results has the field."""
+        return any(not p.missing for call in found for p in within(call, self._path.steps))
 
     def of(self, call: Observation) -> Reading:
         """Return what the field says of one call: the worst of its places."""
-        blocked = unread(call, self._text)
+        blocked = unread(call, self.name)
         if blocked == "missing-field":
             return Reading(
                 "uncertain", f"the result of {_name(call)} was not recorded", (), blocked
@@ -248,7 +257,7 @@ class _Field:
             )
         places = within(call, self._path.steps)
         if not places:
-            return Reading("na", f"{self._text} of {_name(call)} reaches an empty list")
+            return Reading("na", f"{self.name} of {_name(call)} reaches an empty list")
         if len(places) == 1:
             return self._of_place(call, places[0])
         readings = [self._of_place(call, place) for place in places]

@@ -119,7 +119,8 @@ def retry(**kw: Any) -> Observation:
         ([call("send", output=BROKE), call("send", output=BROKE), retry()], "pass"),
         ([call("send", output=FINE)], "na"),
         ([said("user", "hi")], "na"),
-        ([call("send", output={})], "na"),
+        ([call("send", output={}), call("send", output=FINE)], "na"),
+        ([call("send", output={})], "uncertain: missing-field"),
         ([call("send")], "uncertain: missing-field"),
         ([call("send"), retry()], "pass"),
         ([call("send", output={"ok": NAN})], "uncertain: not-decidable"),
@@ -149,6 +150,19 @@ def test_every_failure_needs_a_later_recovery(
 ) -> None:
     about = trace(*events)
     assert verdict(ask("recovery-after-failure", RECOVERY, about, inventory=["retry"])) == expected
+
+
+@pytest.mark.parametrize(
+    ("on_missing", "expected"),
+    [(None, "uncertain: missing-field"), ("na", "na"), ("fail", "fail")],
+)
+def test_a_failure_marker_that_no_result_has_proves_nothing(
+    on_missing: str | None, expected: str
+) -> None:
+    typo = {**RECOVERY, "fail_field": "output.oj"}
+    params = typo if on_missing is None else {**typo, "on_missing": on_missing}
+    about = trace(call("send", output=BROKE))
+    assert verdict(ask("recovery-after-failure", params, about, inventory=["retry"])) == expected
 
 
 def test_the_same_tool_again_is_a_recovery_where_the_suite_says_so() -> None:
