@@ -149,7 +149,7 @@ class Deeds:
         return Reading(first.state, f"{first.text}{more}", tuple(citing), first.cause)
 
     def _of(self, place: Place, claim: Claim, used: set[str]) -> Reading | None:
-        if claim.verb in self._params.ignore:
+        if not set(claim.bases).isdisjoint(self._params.ignore):
             return None
         said = f"{spot(self._trace, place)} says '{claim.word}'"
         tools = tools_for(claim, self._params.verbs, self._tools)
@@ -166,7 +166,9 @@ class Deeds:
         if tools is None and self._params.unmapped == "uncertain":
             text = f"{said}, and no known tool seems to do that"
             return Reading("uncertain", text, (), "not-decidable")
-        words = "|".join(map(re2.escape, sorted(serving(claim.verb))))
+        words = "|".join(
+            map(re2.escape, sorted({word for form in claim.bases for word in serving(form)}))
+        )
         proof = look(self._trace, parse("obs:*.name"), f"(?i){words}")
         return Reading("fail", f"{said}, and no tool does that", (proof,))
 
@@ -237,11 +239,13 @@ def tools_for(
 ) -> tuple[str, ...] | None:
     """Return the tools that do what a claim says; None where no known tool seems to."""
     verb = "contact" if claim.verb in LOOK and claim.beside == "with" else claim.verb
-    if verb in verbs:
-        return verbs[verb]
+    forms = claim.bases if verb == claim.verb else (verb,)
+    for form in forms:
+        if form in verbs:
+            return verbs[form]
     if verb in LOOK and verb not in LIGHT:
         return (ANY,) if known else None
-    wanted = set(serving(verb))
+    wanted = {word for form in forms for word in serving(form)}
     if verb in LIGHT:
         wanted = (wanted | {stem(word) for word in claim.words}) - {verb}
     return tuple(tool for tool in known if _does(tool, wanted)) or None

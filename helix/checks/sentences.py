@@ -82,6 +82,11 @@ class Claim:
     further: bool = False
 
     @property
+    def bases(self) -> tuple[str, ...]:
+        """Every base form that the verb may have: `inspected` is of `inspect` or `inspecte`."""
+        return tuple(dict.fromkeys((self.verb, *bases(self.word))))
+
+    @property
     def beside(self) -> str:
         """The word after the verb, if any."""
         at = self.words.index(self.word) + 1 if self.word in self.words else len(self.words)

@@ -63,6 +63,7 @@ LIGHT = _words(
 # Verbs that one tool may serve, and the words by which such a tool is named.
 _GROUPS = (
     ("refund reimburse repay", "refund reimburse repay payout"),
+    ("credit compensate", "credit compensate"),
     ("cancel terminate void revoke abort unsubscribe stop end",
      "cancel terminate void revoke abort unsubscribe stop end"),
     ("send email mail message notify inform text alert contact",
