@@ -2,8 +2,8 @@
 
 Labels never enter. What was asked is shown once where a message says it too. Huge fields are cut
 with a declared placeholder, and a trace above the token budget is cut in the middle at observation
-borders; what was not shown is in the ledger, and no verdict may rest on it (DESIGN “Judge
-boundary”).
+borders, its own input and output from their largest leaf down; what was not shown is in the ledger,
+and no verdict may rest on it (DESIGN “Judge boundary”).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import msgspec
 
 from helix.grounding.texts import Leaf as TraceLeaf
 from helix.grounding.texts import leaves
+from helix.judging.rendering import leaf_text, message_text, step_text
 from helix.model.config import SubjectConfig
 from helix.model.criterion import Criterion
 from helix.model.packet import (
@@ -34,6 +35,7 @@ from helix.model.verdict import AgentStep
 LEAF_CHARACTERS = 12_000
 CHARACTERS_PER_TOKEN = 4
 PROMPT_RESERVE = 0.25
+OWN_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +151,8 @@ def _row(criterion: Criterion, finding: str | None) -> PacketRow:
 
 
 def _once(asked: Sequence[TraceLeaf], trace: Trace) -> tuple[Leaf, ...]:
-    """Return the input with what a message says word for word left out, the message named."""
-    said = {message.text: message.id for message in reversed(trace.transcript) if message.text}
+    """Return the input with what a message shows word for word left out, the message named."""
+    said = {m.text: m.id for m in reversed(trace.transcript) if 0 < len(m.text) <= LEAF_CHARACTERS}
     return tuple(
         Leaf(obs=leaf.obs, path=leaf.path, text="", same_as=said[leaf.text])
         if leaf.text in said
@@ -178,42 +180,69 @@ def _cut(text: str) -> tuple[str, int]:
 
 
 def _within(packet: MatrixPacket, budget: int) -> MatrixPacket:
-    """Leave out steps and messages from the middle until the packet fits, and say which."""
+    """Leave out what does not fit the budget of characters, and say what that is."""
+    own = [*packet.input, *packet.output]
+    own_sizes = [len(leaf_text(leaf)) + 1 for leaf in own]
     items: list[Any] = sorted([*packet.trajectory, *packet.transcript], key=lambda i: i.seq)
     sizes = [_size(item) for item in items]
-    fixed = sum(len(leaf.text) for leaf in (*packet.input, *packet.output))
-    order = sorted(range(len(items)), key=lambda i: (min(i, len(items) - 1 - i), i))
-    kept: set[int] = set()
-    used = fixed
-    for at in order:
-        if used + sizes[at] > budget and kept:
-            break
-        kept.add(at)
-        used += sizes[at]
-    unread = [_id(items[i]) for i in range(len(items)) if i not in kept]
-    shown = [items[i] for i in sorted(kept)]
+    if sum(own_sizes) + sum(sizes) <= budget:
+        kept_own, kept = set(range(len(own))), set(range(len(items)))
+    else:
+        kept_own = _smallest(own_sizes, max(budget - sum(sizes), int(budget * OWN_SHARE)))
+        kept = _ends(sizes, budget - sum(own_sizes[at] for at in kept_own))
+    left_out = [_id(item) for at, item in enumerate(items) if at not in kept]
+    left_out += [_place(leaf) for at, leaf in enumerate(own) if at not in kept_own]
+    shown = [items[at] for at in sorted(kept)]
+    whole = [_id(item) for item in shown if not _elided(item)]
     cut = [_id(item) for item in shown if _elided(item)]
-    own = [f"{x.obs} {x.path}" for x in (*packet.input, *packet.output) if x.elided]
-    coverage = Coverage(
-        shown=len(shown) - len(cut),
-        truncated=len(cut) + len(own),
-        elided=len(unread),
-        unread=tuple(unread + cut + own),
-    )
-    if not unread:
-        return msgspec.structs.replace(packet, coverage=coverage)
+    cut += [_place(own[at]) for at in sorted(kept_own) if own[at].elided]
+    split = len(packet.input)
     return msgspec.structs.replace(
         packet,
-        coverage=coverage,
+        input=tuple(own[at] for at in sorted(kept_own) if at < split),
+        output=tuple(own[at] for at in sorted(kept_own) if at >= split),
         trajectory=tuple(i for i in shown if isinstance(i, ShownStep)),
         transcript=tuple(i for i in shown if isinstance(i, ShownMessage)),
+        coverage=Coverage(
+            shown=len(whole),
+            truncated=len(cut),
+            elided=len(left_out),
+            unread=tuple(left_out + cut),
+        ),
     )
+
+
+def _smallest(sizes: Sequence[int], budget: int) -> set[int]:
+    """Keep the small ones: one huge leaf must not push out what everything else says."""
+    kept: set[int] = set()
+    for at in sorted(range(len(sizes)), key=lambda at: (sizes[at], at)):
+        if sizes[at] > budget:
+            break
+        kept.add(at)
+        budget -= sizes[at]
+    return kept
+
+
+def _ends(sizes: Sequence[int], budget: int) -> set[int]:
+    """Keep from both ends inwards; what could never fit is passed over."""
+    kept: set[int] = set()
+    left = budget
+    for at in sorted(range(len(sizes)), key=lambda i: (min(i, len(sizes) - 1 - i), i)):
+        if sizes[at] > budget:
+            continue
+        if sizes[at] > left:
+            break
+        kept.add(at)
+        left -= sizes[at]
+    return kept
 
 
 def _size(item: Any) -> int:
-    if isinstance(item, ShownMessage):
-        return len(item.text) + 40
-    return sum(len(leaf.text) + len(leaf.path) + 20 for leaf in item.leaves) + 60
+    return len(message_text(item) if isinstance(item, ShownMessage) else step_text(item)) + 1
+
+
+def _place(leaf: Leaf) -> str:
+    return f"{leaf.obs} {leaf.path}"
 
 
 def _id(item: Any) -> str:

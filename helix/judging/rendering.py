@@ -8,12 +8,16 @@ in that text; it cannot be guessed from inside the trace without knowing the who
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 from helix.judging.rubric import RUBRIC, reply_schema
 from helix.model.canonical import canonical_text
 from helix.model.packet import Leaf, MatrixPacket, ShownMessage, ShownStep
 from helix.model.request import Message, Pin, Request, Unit
+
+MOST_NAMES = 200
+NAME_CHARACTERS = 300
 
 
 def render(packet: MatrixPacket, unit: Unit, pin: Pin, channels: tuple[str, ...]) -> Request:
@@ -55,11 +59,11 @@ def _body(packet: MatrixPacket, channels: tuple[str, ...], nonce: str) -> str:
     parts = [f"<<<RECORDING {nonce}", f"recording id: {_line(packet.trajectory_id)}"]
     if packet.route is not None:
         parts.append(f"route: {_line(packet.route)}")
-    parts += ["", "## what the agent was asked", *map(_leaf, packet.input)]
+    parts += ["", "## what the agent was asked", *map(leaf_text, packet.input)]
     parts += ["", "## what was said and done, in order"]
     items: list[Any] = sorted([*packet.transcript, *packet.trajectory], key=lambda i: i.seq)
-    parts += [_message(i) if isinstance(i, ShownMessage) else _step(i) for i in items]
-    parts += ["", "## what it ended with", *map(_leaf, packet.output)]
+    parts += [message_text(i) if isinstance(i, ShownMessage) else step_text(i) for i in items]
+    parts += ["", "## what it ended with", *map(leaf_text, packet.output)]
     parts += [*_aside(packet), f"RECORDING {nonce}>>>", "", _coverage(packet)]
     parts += ["", "## the agent", _profile(packet)]
     if packet.premises:
@@ -74,24 +78,27 @@ def _body(packet: MatrixPacket, channels: tuple[str, ...], nonce: str) -> str:
     return "\n".join(parts)
 
 
-def _leaf(leaf: Leaf) -> str:
+def leaf_text(leaf: Leaf) -> str:
+    """Return a leaf as the prompt shows it: the heading that cites it, then its text."""
     if leaf.same_as is not None:
         where = f"word for word the text of message [{_line(leaf.same_as)}] below, shown there"
         return f"[{_line(leaf.obs)}] {_line(leaf.path)} — {where}"
     return f"[{_line(leaf.obs)}] {_line(leaf.path)}\n{_indent(leaf.text)}"
 
 
-def _message(message: ShownMessage) -> str:
+def message_text(message: ShownMessage) -> str:
+    """Return a message as the prompt shows it."""
     control = " (control text, not a person)" if message.control else ""
     head = f"[{_line(message.id)}] text — message, {_line(message.role)}{control}"
     return f"{head}\n{_indent(message.text)}"
 
 
-def _step(step: ShownStep) -> str:
+def step_text(step: ShownStep) -> str:
+    """Return an observation as the prompt shows it, every leaf below its heading."""
     flags = f" flags: {', '.join(map(_line, step.flags))}" if step.flags else ""
     name = f"{_line(step.type)} {_line(step.name)}"
     head = f"[{_line(step.step.id)}] step {step.step.n}: {name}{flags}"
-    return "\n".join([head, *(f"  {_leaf(leaf)}" for leaf in step.leaves)])
+    return "\n".join([head, *(f"  {leaf_text(leaf)}" for leaf in step.leaves)])
 
 
 def _indent(text: str) -> str:
@@ -109,18 +116,21 @@ def _aside(packet: MatrixPacket) -> list[str]:
     parts: list[str] = []
     profile = packet.subject_profile
     if profile is not None and "tools" in profile.inferred_fields:
-        parts += ["", "## tools that the agent is seen to have", *map(_named, profile.tools)]
+        parts += ["", "## tools that the agent is seen to have", *_named(profile.tools)]
     found = [(row.criterion_id, row.code_finding) for row in packet.criteria if row.code_finding]
     if found:
         parts += ["", "## what code established, by criterion"]
         parts += [f"[{_line(criterion)}]\n{_indent(text)}" for criterion, text in found]
     if packet.coverage.unread:
-        parts += ["", "## not shown, or cut", *map(_named, packet.coverage.unread)]
+        parts += ["", "## not shown, or cut", *_named(packet.coverage.unread)]
     return parts
 
 
-def _named(name: str) -> str:
-    return f"    {_line(name)}"
+def _named(names: Sequence[str]) -> list[str]:
+    """List names of the trace, which may be as many and as long as it likes."""
+    listed = [f"    {_line(name[:NAME_CHARACTERS])}" for name in names[:MOST_NAMES]]
+    more = len(names) - len(listed)
+    return [*listed, f"    and {more} more"] if more else listed
 
 
 def _coverage(packet: MatrixPacket) -> str:

@@ -310,3 +310,48 @@ def test_input_is_shown_where_its_message_is_not() -> None:
     prompt = asked[0].messages[1].content
     assert "    m6" in prompt[prompt.index("## not shown, or cut") :]
     assert prompt.count(long[6]["text"]) == 1
+
+
+@pytest.mark.parametrize("part", ["input", "output"])
+def test_the_trace_s_own_leaves_are_left_out_where_they_do_not_fit(part: str) -> None:
+    trace = trace_of(STEPS)
+    long = {f"k{n}": f"{n} " + "word " * 700 for n in range(80)}
+    setattr(trace, part, {"note": "the desk closes at six", **long})
+    hidden = {"obs": "t1", "path": f"{part}.k7", "value": "7 word word"}
+    done, asked = ask(trace, [row()], answering(verdict(refs=[hidden])), context_tokens=1000)
+    prompt = asked[0].messages[1].content
+    assert len(prompt) < 10_000
+    assert "The recording is shown whole." not in prompt
+    assert f"    t1 {part}.k7\n" in prompt[prompt.index("## not shown, or cut") :]
+    assert (cell(done).result, cell(done).cause) == ("uncertain", "unread")
+    small = {**hidden, "path": f"{part}.note", "value": "closes at six"}
+    both = [small, HELD]
+    done, _ = ask(trace, [row()], answering(verdict(refs=both)), context_tokens=1000)
+    assert cell(done).result == "pass", "what is small is still shown, and so are the steps"
+
+
+def test_one_step_as_large_as_a_library_does_not_fill_the_prompt() -> None:
+    trace = trace_of(STEPS)
+    trace.observations[0].output_text = json.dumps([f"shelf-line {n} " + "x" * 900 for n in range(300)])
+    cited = {"obs": "s2", "path": "output[3]", "value": "shelf-line 3"}
+    done, asked = ask(trace, [row()], answering(verdict(refs=[cited])), context_tokens=1000)
+    assert len(asked[0].messages[1].content) < 10_000
+    assert (cell(done).result, cell(done).cause) == ("uncertain", "unread")
+
+
+def test_names_of_the_trace_do_not_fill_the_prompt() -> None:
+    trace = trace_of(STEPS)
+    trace.input = {f"{n}" + "k" * 2000: "x" * 2000 for n in range(900)}
+    _, asked = ask(trace, [row()], [NoReply("unavailable", "")], context_tokens=1000)
+    prompt = asked[0].messages[1].content
+    assert len(prompt) < 80_000
+    assert "    and 700 more" in prompt
+
+
+def test_a_place_is_not_said_to_stand_in_a_message_that_was_cut() -> None:
+    long = "a" * 9000 + " the middle of it " + "b" * 9000
+    trace = trace_of([{**STEPS[0], "text": long}, *STEPS[1:]])
+    trace.input = {"prompt": long}
+    cited = {"obs": "t1", "path": "input.prompt", "value": "the middle of it"}
+    done, _ = ask(trace, [row()], answering(verdict(refs=[cited])))
+    assert (cell(done).result, cell(done).cause) == ("uncertain", "unread")
