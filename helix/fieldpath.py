@@ -42,6 +42,9 @@ class Missing:
     def __bool__(self) -> bool:
         return False
 
+    def __deepcopy__(self, memo: object) -> Missing:
+        return self
+
 
 MISSING: Final = Missing()
 

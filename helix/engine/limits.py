@@ -12,13 +12,14 @@ from helix.model.config import LimitsConfig
 FIRST_WAIT_S = 1.0
 LONGEST_WAIT_S = 60.0
 _MICRO = 1_000_000
+_UNKNOWN = "usage was not recorded, so the budget cannot be kept"
 
 
 class Budget:
     """The hard budget of a run, shared by judge and verifier.
 
     A call is reserved before it is made. Tokens and money are known only afterwards: no call
-    starts once what was recorded has reached the bound.
+    starts once what was recorded has reached the bound, or a reply did not record what is bounded.
     """
 
     def __init__(self, limits: LimitsConfig, meter: Meter) -> None:
@@ -28,16 +29,22 @@ class Budget:
     def reserve(self) -> str | None:
         """Reserve one call; return None, or the sentence that says which bound forbids it."""
         limits, meter = self._limits, self._meter
-        tokens = meter.prompt_tokens.total + meter.completion_tokens.total
         if limits.max_calls is not None and self._reserved >= limits.max_calls:
             return f"limits.max_calls={limits.max_calls} is spent"
-        if limits.max_tokens is not None and tokens >= limits.max_tokens:
-            return f"limits.max_tokens={limits.max_tokens} is spent ({tokens} recorded)"
+        if limits.max_tokens is not None:
+            used = (meter.prompt_tokens, meter.completion_tokens)
+            tokens = sum(tally.total for tally in used)
+            if tokens >= limits.max_tokens:
+                return f"limits.max_tokens={limits.max_tokens} is spent ({tokens} recorded)"
+            if any(tally.unrecorded for tally in used):
+                return f"limits.max_tokens={limits.max_tokens}: {_UNKNOWN}"
         if limits.max_cost_usd is not None:
             micro = meter.cost_micro_usd.total
             if micro >= limits.max_cost_usd * _MICRO:
                 spent = micro / _MICRO
                 return f"limits.max_cost_usd={limits.max_cost_usd} is spent ({spent} recorded)"
+            if meter.cost_micro_usd.unrecorded:
+                return f"limits.max_cost_usd={limits.max_cost_usd}: {_UNKNOWN}"
         self._reserved += 1
         return None
 

@@ -10,7 +10,7 @@ from helix.model.scorecard import UsageTotals
 
 @dataclass(slots=True)
 class Tally:
-    """The sum of one quantity over the replies that recorded it."""
+    """The sum of one quantity over the replies that recorded it, and how many did not."""
 
     total: int = 0
     recorded: int = 0
@@ -25,8 +25,8 @@ class Tally:
 
     @property
     def value(self) -> int | None:
-        """The sum of what was recorded, or None where nothing was."""
-        return self.total if self.recorded else None
+        """The sum, or None where some reply recorded none: a part of a sum is not the sum."""
+        return self.total if self.recorded and not self.unrecorded else None
 
 
 @dataclass(slots=True)

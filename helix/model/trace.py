@@ -35,7 +35,8 @@ FLAGS: Final = (
 TRACE_SCHEMA_VERSION: Final = "1.0"
 TOOL: Final = "TOOL"
 
-NOT_READ: Final[Any] = object()
+# A class, because a deep copy keeps it as it is.
+NOT_READ: Final[Any] = type("NotRead", (), {})
 _OWNERS: Final = "owners by id"
 
 

@@ -5,6 +5,9 @@ A broken plugin stops a run only if the plan names something of it (DESIGN “Pl
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import functools
 import importlib
 import importlib.metadata
 import os
@@ -15,9 +18,10 @@ from typing import Any
 import pluggy
 
 from helix.errors import PluginError, UnknownNameError, unknown
+from helix.model.trace import Trace
 from helix.registry import hookspecs
 from helix.registry.hookspecs import KINDS
-from helix.registry.items import Registered
+from helix.registry.items import Check, CheckContext, Decision, Registered
 
 ENTRY_POINT_GROUP = "helix.plugins"
 RESTRICT_VARIABLE = "HELIX_PLUGINS"
@@ -99,6 +103,8 @@ class Registry:
             self._clashes[kind, item.name] = text
             self.problems.append(Problem(plugin, text))
             return
+        if isinstance(item, Check) and plugin not in BUILTINS:
+            item = _apart(item)
         table[item.name] = Registered(item, plugin)
 
     def items(self, kind: str) -> dict[str, Registered]:
@@ -183,6 +189,16 @@ def load(entry_points: Iterable[importlib.metadata.EntryPoint] | None = None) ->
             continue
         registry.add_plugin(plugin, point.name, _version(point))
     return registry
+
+
+def _apart(check: Check) -> Check:
+    """Give a check a copy of all it gets: what it does to it must not reach the rows after it."""
+
+    @functools.wraps(check.decide)
+    def decide(trace: Trace, params: Any, context: CheckContext) -> Decision:
+        return check.decide(*copy.deepcopy((trace, params)), context)
+
+    return dataclasses.replace(check, decide=decide)
 
 
 def _version(point: importlib.metadata.EntryPoint) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 import helix.registry
 from helix.checks import CheckContext, decide, load_modules
 from helix.errors import ConfigError, SuiteError
+from helix.fieldpath import MISSING
+from helix.model.trace import Observation
 from helix.registry import Registry
 from helix.suite import compile
 from helix.suite.load import from_source
@@ -145,3 +148,46 @@ def test_a_file_named_twice_clashes_with_itself(tmp_path: Path, registry: Regist
     name = write(tmp_path, POLITE)
     with pytest.raises(ConfigError, match=r"already registered by checks\.modules:own\.py"):
         load_modules([name, name], registry, tmp_path)
+
+
+MEDDLES = """
+from helix.checks import Decision, Params, check
+
+
+class Names(Params):
+    names: list[str]
+
+
+@check("meddles")
+def meddles(trace, params: Names) -> Decision:
+    seen = f"{len(trace.observations)} calls, {len(params.names)} names"
+    trace.transcript.clear()
+    trace.observations.clear()
+    params.names.append("x")
+    return Decision("na", seen)
+"""
+MEDDLED = """
+suite: own
+criteria:
+  - criterion_id: A
+    statement: Nothing.
+    severity: LOW
+    code_eval: {primitive: meddles, names: [a]}
+"""
+
+
+def test_what_a_check_does_to_a_trace_reaches_no_row_after_it(
+    tmp_path: Path, registry: Registry
+) -> None:
+    load_modules([write(tmp_path, MEDDLES)], registry, tmp_path)
+    (row,) = compile(from_source(parse(MEDDLED, "own.yaml")), registry).rows
+    it = trace(Observation("c", 0, "send_mail", input_text='{"to": "a"}'), said("user", "hi"))
+    (first, second) = (decide(row, it, CheckContext()) for _ in range(2))
+    assert first == second and first.detail == "1 calls, 1 names"
+    assert [o.input for o in it.tools()] == [{"to": "a"}] and len(it.transcript) == 1
+
+
+def test_a_copy_keeps_what_is_not_there_and_what_was_not_read() -> None:
+    it = copy.deepcopy(trace(call("send_mail"), Observation("c", 0, "x", output_text="[1]")))
+    assert it.observations[1].undecoded == ("[1]",) and it.observations[1].output == [1]
+    assert copy.deepcopy(MISSING) is MISSING

@@ -177,16 +177,37 @@ def test_no_call_starts_once_the_recorded_usage_has_reached_its_bound(
     assert limits.meter.totals().prompt_tokens == 300
 
 
-def test_usage_that_no_reply_recorded_is_none_and_not_zero() -> None:
-    one, limits = asker(Script(Reply("a"), Reply("b", usage=Usage(prompt_tokens=7))).function())
+@pytest.mark.parametrize("unknown", [{"max_tokens": 300}, {"max_cost_usd": 0.5}])
+@pytest.mark.parametrize(
+    "reply", [Reply("yes"), Reply("yes", usage=Usage(prompt_tokens=3, cost_micro_usd=None))]
+)
+def test_a_budget_that_cannot_be_kept_stops_after_the_reply_that_recorded_nothing(
+    unknown: dict[str, Any], reply: Reply
+) -> None:
+    one, limits = asker(Script(reply).function(), concurrency=1, **unknown)
+    answers = run(ask_all(one, [request(n) for n in range(3)]))
+    ((key, bound),) = unknown.items()
+    text = f"limits.{key}={bound}: usage was not recorded, so the budget cannot be kept"
+    assert answers[1:] == [NoReply("budget", text)] * 2
+    assert limits.meter.calls == 1
+
+
+def test_a_sum_over_a_reply_that_recorded_nothing_is_none_and_not_what_the_others_add_up_to() -> (
+    None
+):
+    script = Script(Reply("a", usage=Usage(2, 1)), Reply("b", usage=Usage(prompt_tokens=7)))
+    one, limits = asker(script.function())
     run(ask_all(one, [request(0), request(1)]))
     totals = limits.meter.totals()
     assert (totals.prompt_tokens, totals.completion_tokens, totals.cost_micro_usd) == (
-        7,
+        9,
         None,
         None,
     )
-    assert limits.meter.prompt_tokens.unrecorded == 1
+    assert (limits.meter.completion_tokens.total, limits.meter.completion_tokens.unrecorded) == (
+        1,
+        1,
+    )
 
 
 def test_an_attempt_has_a_deadline_and_is_tried_again() -> None:
