@@ -16,7 +16,8 @@ are timed, in turns, the best of the rounds, in CPU time of one process:
 - agentevals: ten trajectory evaluators on decoded traces, against a reference of the same calls.
 
 Then every primitive is asked about traces of 1,000 and of 10,000 observations: time per
-observation, and its growth (1.0 is linear). Nothing is asserted.
+observation, and its growth (1.0 is linear), without the collections of garbage that happen to fall
+into the time. Nothing is asserted.
 """
 
 from __future__ import annotations
@@ -369,9 +370,11 @@ def growth(rounds: int, only: str) -> None:
             for _ in range(rounds):
                 trace = long_trace(size)
                 gc.collect()
+                gc.disable()
                 begun = time.process_time()
                 state = part.check.decide(trace, part.params, context).state
                 took = min(took, time.process_time() - begun)
+                gc.enable()
             per.append(took / size * 1e6)
         print(f"{name:<26}{per[0]:>10.2f}{per[1]:>10.2f}{per[1] / per[0]:>8.1f}   {state}")
 

@@ -107,8 +107,9 @@ class Work:
     def jobs(self) -> Iterator[Job[Adjudicated]]:
         """Yield one job per chosen trace and replicate, checks already run."""
         sampling = self.prepared.config.sampling
+        context, settings = self._context, self._settings
         for entry, trace in self._chosen():
-            decisions = self._decisions(entry, trace)
+            decisions = self._decisions(entry, trace, context)
             for replicate in range(sampling.replicates):
                 job = TraceJob(
                     trace=trace,
@@ -120,7 +121,7 @@ class Work:
                 yield Job(
                     entry.ordinal * sampling.replicates + replicate,
                     entry.id,
-                    lambda job=job: adjudicate(job, self._settings),  # type: ignore[misc]
+                    lambda job=job: adjudicate(job, settings),  # type: ignore[misc]
                 )
 
     def _chosen(self) -> Iterator[tuple[ManifestEntry, Trace]]:
@@ -136,14 +137,16 @@ class Work:
             if entry.selected:
                 yield entry, routed(item, self.prepared.config.subject)
 
-    def _decisions(self, entry: ManifestEntry, trace: Trace) -> dict[str, Decision]:
+    def _decisions(
+        self, entry: ManifestEntry, trace: Trace, context: CheckContext
+    ) -> dict[str, Decision]:
         if not entry.fidelity.complete:
             return {}
         found: dict[str, Decision] = {}
         for row in self.prepared.rows:
             decision = off_route(row.criterion, trace, self.prepared.config.subject.routes)
             if decision is None and row.check is not None:
-                decision = decide(row, trace, self._context)
+                decision = decide(row, trace, context)
             if decision is not None:
                 found[row.id] = decision
         return found

@@ -142,28 +142,33 @@ def _no_observation(trace: Trace, params: ErrorSpansParams, context: CheckContex
 def _declares(
     trace: Trace, observation: Observation, params: ErrorSpansParams, pairing_matters: bool
 ) -> Reading:
-    who = f"{observation.id} ({observation.name})"
-    places = list(_errors(observation))
+    def who() -> str:
+        return f"{observation.id} ({observation.name})"
+
+    places = _errors(observation)
     if places:
-        text = f"{who} declares {places[0].path} {shown(places[0].value)}"
+        text = f"{who()} declares {places[0].path} {shown(places[0].value)}"
         if pairing_matters and "ambiguous-pairing" in observation.flags:
             return Reading("uncertain", f"{text}, which may be another's", (), "ambiguous-order")
         return Reading("fail", text, tuple(quote(trace, place) for place in places))
     silent = not observation.has_output and observation.status is None
     if observation.type == TOOL and silent:
         place = Place(observation.id, "output", MISSING, observation.seq)
-        return missing(trace, place, params.on_missing, f"the result of {who} was not recorded")
+        text = f"the result of {who()} was not recorded"
+        return missing(trace, place, params.on_missing, text)
     path = "name" if observation.status is None else "status"
     place = Place(observation.id, path, getattr(observation, path), observation.seq)
-    return Reading("pass", f"{who} declares no error", (quote(trace, place),))
+    return Reading("pass", lambda: f"{who()} declares no error", (quote(trace, place),))
 
 
 def _errors(observation: Observation) -> Sequence[Place]:
     """Return the fields in which an observation declares an error."""
+    status, level = observation.status, observation.level
+    if observation.error is None and status is None and level is None:
+        return ()
     told = [("error", observation.error)] if observation.error is not None else []
-    for path in ("status", "level"):
-        value = getattr(observation, path)
-        if isinstance(value, str) and value.casefold() == _ERROR:
+    for path, value in (("status", status), ("level", level)):
+        if value is not None and value.casefold() == _ERROR:
             told.append((path, value))
     return [Place(observation.id, path, value, observation.seq) for path, value in told]
 

@@ -139,17 +139,16 @@ def token_offsets(needle: str, text: str) -> Iterator[int]:
 
 def nonfinite(value: Any) -> bool:
     """Whether a value is, or holds, a number outside JSON's range."""
-    if not isinstance(value, dict | list):
+    if not isinstance(value, (dict, list)):
         return isinstance(value, NonFinite)
     stack: list[Any] = [value]
     while stack:
         node = stack.pop()
-        if isinstance(node, NonFinite):
-            return True
-        if isinstance(node, dict):
-            stack.extend(node.values())
-        elif isinstance(node, list):
-            stack.extend(node)
+        for item in node.values() if isinstance(node, dict) else node:
+            if isinstance(item, (dict, list)):
+                stack.append(item)
+            elif isinstance(item, NonFinite):
+                return True
     return False
 
 

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from helix.checks.conditions import Event, Selector, calls, events, proofs
 from helix.checks.evidence import cite
-from helix.checks.outcome import WORST_FIRST, capped, no_call, told, unknown_names
+from helix.checks.outcome import WORST_FIRST, Why, capped, no_call, told, unknown_names
 from helix.checks.parameters import Params, RelativePath, example
 from helix.checks.sequence import Line, before
 from helix.fieldpath import FieldPath
@@ -111,9 +111,14 @@ class _Ruling(msgspec.Struct, frozen=True):
     """What is said of one `then`: a state, why, and the event that decided it."""
 
     state: CellState
-    text: str
+    why: Why
     decider: Event | None = None
     cause: Cause | None = None
+
+    @property
+    def text(self) -> str:
+        """Why, in words."""
+        return self.why if isinstance(self.why, str) else self.why()
 
 
 def _decide(
@@ -223,7 +228,7 @@ class _Order:
     def _rule_first(self, then: Event, after: Event | None) -> _Ruling:
         first = self._firsts.nearest(then, after)
         if first is not None:
-            return _Ruling("pass", f"{then.label} follows {first.label}", first)
+            return _Ruling("pass", lambda: f"{then.label} follows {first.label}", first)
         own = f" after {after.label}" if after else ""
         loose = next(self._firsts.possible(then, after), None)
         if loose is not None:

@@ -137,10 +137,10 @@ def told(first: str, count: int, total: int) -> str:
 
 
 def _fold(readings: Sequence[Reading], order: tuple[CellState, ...]) -> Decision:
-    for state in order:
-        found = [r for r in readings if r.state == state]
-        if found:
-            refs = cited(promise for reading in found[:MOST_REFS] for promise in reading.citing)
-            text = told(found[0].text, len(found), len(readings))
-            return Decision(state, text, refs, found[0].cause)
-    raise ValueError("there must be at least one reading")
+    if not readings:
+        raise ValueError("there must be at least one reading")
+    state = min({reading.state for reading in readings}, key=order.index)
+    found = [reading for reading in readings if reading.state == state]
+    refs = cited(promise for reading in found[:MOST_REFS] for promise in reading.citing)
+    text = told(found[0].text, len(found), len(readings))
+    return Decision(state, text, refs, found[0].cause)

@@ -14,10 +14,10 @@ import msgspec
 import re2
 
 from helix.errors import PathError
-from helix.fieldpath import MISSING, parse, parse_relative
+from helix.fieldpath import MISSING, parse
 from helix.grounding.texts import as_text, fold, leaves, occurrences, stands_in
 from helix.model.section import between
-from helix.model.select import at_address, matching, owner, select
+from helix.model.select import at_address, owner, select
 from helix.model.trace import Observation, Trace
 from helix.model.verdict import MAX_CITED, MatchKind, Ref, Scan
 
@@ -72,12 +72,14 @@ def _resolve(trace: Trace, ref: Ref, channels: Sequence[str] | None) -> Ref:
         return _dead(ref, "cites nothing")
     if value is MISSING:
         return _dead(ref, _where_else(trace, ref, cited))
-    kind = _compare(cited, value, _source_text(trace, ref))
+    if value == ref.value:
+        return _found(ref, "exact")
+    kind = _compare(cited, value, _source_text(trace, ref, value))
     if kind == "dead":
         return _dead(ref, _where_else(trace, ref, cited))
     if kind == "contains" and (len(cited) < SHORT or _common(trace, cited)):
         kind = "weak"
-    return msgspec.structs.replace(ref, match=kind, note=None)
+    return _found(ref, kind)
 
 
 def _compare(cited: str, value: Any, source: str | None) -> MatchKind:
@@ -88,7 +90,7 @@ def _compare(cited: str, value: Any, source: str | None) -> MatchKind:
         return "contains" if stands_in(cited, field) else "dead"
     if cited == fold(as_text(value)):
         return "exact"
-    if source is not None and isinstance(value, dict | list) and stands_in(cited, fold(source)):
+    if source is not None and stands_in(cited, fold(source)):
         return "contains"
     return "dead"
 
@@ -112,8 +114,9 @@ def _resolve_scan(trace: Trace, ref: Ref, scan: Scan, channels: Sequence[str] | 
     return msgspec.structs.replace(ref, match="scan", note=None)
 
 
-def _source_text(trace: Trace, ref: Ref) -> str | None:
-    found = owner(trace, ref.obs)
+def _source_text(trace: Trace, ref: Ref, value: Any) -> str | None:
+    """Return the text that a decoded value was spelled in."""
+    found = owner(trace, ref.obs) if isinstance(value, dict | list) else None
     if isinstance(found, Observation):
         return {"input": found.input_text, "output": found.output_text}.get(ref.path)
     return None
@@ -144,6 +147,10 @@ def _where_else(trace: Trace, ref: Ref, cited: str) -> str:
     return f"{lead}, nor anywhere else in the trace"
 
 
+def _found(ref: Ref, kind: MatchKind) -> Ref:
+    return Ref(obs=ref.obs, path=ref.path, value=ref.value, match=kind)
+
+
 def _dead(ref: Ref, note: str) -> Ref:
     return msgspec.structs.replace(ref, match="dead", note=note)
 
@@ -157,19 +164,3 @@ def _compile(pattern: str) -> Any:
     options = re2.Options()
     options.log_errors = False
     return re2.compile(pattern, options)
-
-
-def channel_values(trace: Trace, channel: str) -> int:
-    """Return how many values a channel holds in this trace."""
-    path = parse(channel)
-    if path.observation is not None and not matching(trace, path.observation):
-        return 0
-    return sum(1 for p in select(trace, path) if not p.missing)
-
-
-def valid_address(text: str) -> bool:
-    """Whether a ref's path names exactly one place."""
-    try:
-        return parse_relative(text).is_address
-    except PathError:
-        return False

@@ -54,10 +54,14 @@ def settle(trace: Trace, marked: frozenset[str]) -> None:
 
 
 def _is_suspicious(observation: Observation) -> bool:
-    return any(
-        text.lstrip()[:1] in _CONTAINERS and not is_plain(text) and any(m in text for m in _IN_TEXT)
-        for text in observation.undecoded
-    )
+    for text in observation.undecoded:
+        if text.lstrip().startswith(_CONTAINERS) and not is_plain(text) and _is_marked(text):
+            return True
+    return False
+
+
+def _is_marked(text: str) -> bool:
+    return any(mark in text for mark in _IN_TEXT)
 
 
 def _mentions(records: Sequence[Record], marks: tuple[bytes, ...]) -> bool:

@@ -7,6 +7,7 @@ a message. Others are read by `helix.ingest.canonical`, which tells and flags wh
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter
 
 import msgspec
 
@@ -22,6 +23,7 @@ from helix.model.trace import (
 from helix.model.tracerecord import MessageRecord, ObservationRecord, TraceRecord
 
 _decoder = msgspec.json.Decoder(TraceRecord)
+_SEQ = attrgetter("seq")
 _MAJOR = TRACE_SCHEMA_VERSION.partition(".")[0]
 
 
@@ -39,7 +41,7 @@ def regular(data: bytes) -> TraceRecord | None:
         len(ids) == len(entries) + 1
         and len({entry.seq for entry in entries}) == len(entries)
         and _are_stripped(ids)
-        and all(_is_regular(call, messages) for call in done)
+        and not [call for call in done if not _is_regular(call, messages)]
         and record.schema_version.partition(".")[0] == _MAJOR
         and (record.task is None or _are_stripped((record.task,)))
     )
@@ -53,8 +55,8 @@ def trace_of(record: TraceRecord, source: Source) -> Trace:
         source=source,
         input=record.input,
         output=record.output,
-        observations=sorted(map(_observation, record.observations), key=lambda o: o.seq),
-        transcript=sorted(map(_message, record.transcript), key=lambda m: m.seq),
+        observations=sorted(map(_observation, record.observations), key=_SEQ),
+        transcript=sorted(map(_message, record.transcript), key=_SEQ),
         route=record.route,
         metadata=record.metadata or {},
         usage=record.usage or {},
@@ -67,7 +69,7 @@ def trace_of(record: TraceRecord, source: Source) -> Trace:
 
 
 def _are_stripped(ids: Iterable[str]) -> bool:
-    return all(text and text == text.strip() for text in ids)
+    return not [text for text in ids if not text or text != text.strip()]
 
 
 def _is_regular(call: ObservationRecord, messages: set[str]) -> bool:

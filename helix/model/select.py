@@ -118,16 +118,21 @@ def at_address(trace: Trace, obs: str, path: str) -> Any:
 
     A path with `[*]` is no address, and so nothing stands there.
     """
-    parsed = parse_relative(path)
+    steps = _address(path)
     found = owner(trace, obs)
-    if found is None or not parsed.is_address:
+    if found is None or steps is None:
         return MISSING
-    steps = parsed.steps
     if isinstance(found, Trace):
         return next((v for _, v in walk_root(found, steps)), MISSING)
     if isinstance(found, Observation):
         return resolve(observation_fields(found, steps), steps)
     return resolve(found.fields(steps[0]), steps)
+
+
+@lru_cache(maxsize=4096)
+def _address(path: str) -> tuple[Any, ...] | None:
+    parsed = parse_relative(path)
+    return parsed.steps if parsed.is_address else None
 
 
 def _owned(trace: Trace, at: tuple[str | int, ...], value: Any) -> Place:

@@ -122,11 +122,12 @@ class Observation:
     @property
     def undecoded(self) -> tuple[str, ...]:
         """The texts that nobody decoded yet."""
-        texts = (
-            self.input_text if self._input is NOT_READ else None,
-            self.output_text if self._output is NOT_READ else None,
-        )
-        return tuple(text for text in texts if text is not None)
+        texts = []
+        if self._input is NOT_READ and self.input_text is not None:
+            texts.append(self.input_text)
+        if self._output is NOT_READ and self.output_text is not None:
+            texts.append(self.output_text)
+        return tuple(texts)
 
     @property
     def has_output(self) -> bool:
@@ -153,9 +154,9 @@ class Observation:
             return {"input": self.input}
         if not isinstance(key, str):
             return self.to_dict()
-        value = getattr(self, _OBSERVATION[key]) if key in _OBSERVATION else None
         if key == "flags":
-            value = list(value) or None
+            return {"flags": list(self.flags)} if self.flags else {}
+        value = getattr(self, _OBSERVATION[key]) if key in _OBSERVATION else None
         return {} if value is None else {key: value}
 
 
