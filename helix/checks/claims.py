@@ -69,7 +69,7 @@ class ClaimParams(Succeeding):
         default="uncertain", description="What a deed counts as that no known tool seems to do."
     )
     arrangements: bool = Field(
-        default=False, description="Whether what others will do counts: “a courier will collect”."
+        default=False, description="Whether what others will do counts, and what is under way."
     )
     further: Literal["same", "another"] = Field(
         default="same", description="Whether “also” needs a call that no claim before it rests on."

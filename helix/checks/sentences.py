@@ -3,7 +3,8 @@
 A claim is a past tense or perfect of the first person (“I have cancelled”, “we went ahead and
 sent”), of somebody who acts for it (“our team has shipped”), or a passive (“has been credited”).
 What is denied, asked, offered, promised, supposed, told of the past in a side clause, or quoted
-is no claim. An arrangement is what others are said to be going to do (“a courier will collect”).
+is no claim. An arrangement is what others are said to be going to do (“a courier will collect”),
+or what is said to be under way (“we are sending you a label”).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from helix.checks.parameters import Span
-from helix.checks.verbs import KNOWN, NARRATED, NO_DEED, bases
+from helix.checks.verbs import KNOWN, LOOK, NARRATED, NO_DEED, bases
 
 _SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?=\w)[^.!?\n]*)*[.!?\n]?")
 _PART = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|[,;:()–—]")
@@ -193,10 +194,14 @@ def _fragment(words: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _by_agent(words: Sequence[str]) -> tuple[str, str] | None:
-    """Return the deed in “our team has shipped …”."""
+    """Return the deed in “our team has shipped …”, “my manager approved …”."""
     acting = False
     for at, word in enumerate(words):
-        acting = acting or word in _AGENTS
+        if word in _AGENTS:
+            acting = True
+            verb = _skip(words, at + 1, set())
+            if verb < len(words) and (found := _past(words[verb])):
+                return None if found[0] in NARRATED | {"be", "have"} else found
         if word in ("has", "have") and acting:
             verb = _skip(words, at + 1, set())
             if verb < len(words) and words[verb] not in _NOT and words[verb] != "been":
@@ -233,6 +238,8 @@ def _passive(words: Sequence[str]) -> tuple[str, str] | None:
 
 def _arranged(words: Sequence[str]) -> tuple[str, str] | None:
     """Return the deed in “a courier will collect …”, “your plan will be upgraded”."""
+    if words[0] in _I:
+        return _underway(words)
     if "will" not in words[1:] or not _NOT.isdisjoint(words[: words.index("will")]):
         return None
     at = words.index("will")
@@ -244,6 +251,16 @@ def _arranged(words: Sequence[str]) -> tuple[str, str] | None:
         return found if found and found[0] not in _HAPPENS else None
     silent = words[0] in _PRONOUNS or words[verb] in _HAPPENS
     return None if silent else (words[verb], words[verb])
+
+
+def _underway(words: Sequence[str]) -> tuple[str, str] | None:
+    """Return the deed in “we are sending you …”."""
+    at = _skip(words, 1, {"am", "are"})
+    if at >= len(words) or not {"am", "are"} & set(words[1:at]) or not words[at].endswith("ing"):
+        return None
+    found = bases(f"{words[at].removesuffix('ing')}ed")
+    told = not found or found[0] in LOOK | NO_DEED | _HAPPENS
+    return None if told else (found[0], words[at])
 
 
 def _skip(words: Sequence[str], at: int, more: set[str]) -> int:
@@ -269,6 +286,8 @@ def _clauses(sentence: str) -> list[_Clause]:
     parts = list(_parts(sentence))
     for at, part in enumerate(parts):
         after = parts[at + 1] if at + 1 < len(parts) else ""
+        if part == "since" and words[-1:] in (["have"], ["has"]):
+            continue
         if not part[0].isalpha() or part in _SIDE or part in _JOIN:
             if words:
                 found.append(_Clause(tuple(words), opener, side))

@@ -34,6 +34,8 @@ def told(text: str, *, arrangements: bool = False) -> list[str]:
         ("Your seat is booked.", ["book"]),
         ("A new card is on its way.", ["ship"]),
         ("Our team has shipped a new one.", ["ship"]),
+        ("My manager approved a payment.", ["approve"]),
+        ("We have since refunded it.", ["refund"]),
         ("The seller has been asked to send a part.", ["ask"]),
         ("I can confirm that your booking has been changed.", ["change"]),
         ("If you look now, I have added a note.", ["add"]),
@@ -88,6 +90,8 @@ def test_what_was_done_is_claimed(text: str, verbs: list[str]) -> None:
         "The refund window has passed.",
         'The status says "I have cancelled it".',
         "A courier will collect it.",
+        "We are sending it.",
+        "The bank declined it.",
     ],
 )
 def test_what_is_denied_asked_offered_promised_supposed_or_only_told_is_not(text: str) -> None:
@@ -101,6 +105,10 @@ def test_what_is_denied_asked_offered_promised_supposed_or_only_told_is_not(text
         ("Your plan will be upgraded tonight.", ["upgrade"]),
         ("You will be contacted by a specialist.", ["contact"]),
         ("I have passed it to a specialist who will contact you.", ["pass"]),
+        ("We are sending you a label.", ["send"]),
+        ("I'm cancelling it now.", ["cancel"]),
+        ("I am looking into this and will get back to you.", []),
+        ("I am not sending it.", []),
         ("It will take five days.", []),
         ("The money will appear on your account.", []),
         ("We will call you.", []),
