@@ -66,7 +66,8 @@ def judge(request):
     obs, path = head[1:].split("] ")
     ref = {"obs": obs, "path": path, "value": text[:150].rsplit(" ", 1)[0]}
     verdicts = [
-        {"criterionId": c, "critique": "read it", "refs": [ref], "result": "pass", "confidence": 1}
+        {"criterionId": c, "claim": "it says so", "critique": "read it", "litmus": {"premise": ""},
+         "refs": [ref], "result": "pass", "confidence": 1}
         for c in request.unit.criteria
     ]
     return {"nonce": request.nonce, "verdicts": verdicts}

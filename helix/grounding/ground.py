@@ -13,16 +13,22 @@ import msgspec
 
 from helix.fieldpath import parse
 from helix.grounding.resolve import all_weak, dead, resolve_refs
-from helix.model.select import select
+from helix.grounding.texts import fold
+from helix.model.packet import Premise
+from helix.model.select import owner, select
 from helix.model.trace import Trace
 from helix.model.verdict import (
+    Assumption,
     BlockedBy,
     BlockKind,
     Cause,
+    Litmus,
     NotApplicable,
     Ref,
     Verdict,
 )
+
+NO_PREMISE = ("", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +38,16 @@ class Ground:
     trace: Trace
     complete_channels: tuple[str, ...] = ()
     unread: frozenset[str] = frozenset()
+    premises: tuple[Premise, ...] = ()
     verified: bool = False
 
 
 def resolved(verdict: Verdict, ground: Ground) -> Verdict:
-    """Return the verdict with every ref and binding resolved, its result untouched."""
+    """Return the verdict with refs and bindings resolved, its result untouched.
+
+    An assumption is verified only as a premise that people vouch for; what a judge alone calls
+    verified is unverified (METHOD 7).
+    """
     channels = ground.complete_channels
     bindings = tuple(
         b
@@ -47,11 +58,12 @@ def resolved(verdict: Verdict, ground: Ground) -> Verdict:
         for b in verdict.bindings
     )
     refs = resolve_refs(ground.trace, verdict.refs, complete_channels=channels)
-    return msgspec.structs.replace(verdict, refs=refs, bindings=bindings)
+    assumptions = tuple(_as_vouched(assumption, ground) for assumption in verdict.assumptions)
+    return msgspec.structs.replace(verdict, refs=refs, bindings=bindings, assumptions=assumptions)
 
 
-def complaints(verdict: Verdict, terms: Sequence[str]) -> list[str]:
-    """Return what a re-prompt should name: missing refs, dead refs, terms left unbound silently."""
+def complaints(verdict: Verdict, terms: Sequence[str], ground: Ground) -> list[str]:
+    """Return what a re-prompt should name: what is missing, and what does not resolve."""
     if verdict.result == "uncertain":
         blocked = verdict.blocked_by is not None
         return [] if blocked else ["an uncertain verdict needs blockedBy {kind, text}"]
@@ -64,9 +76,19 @@ def complaints(verdict: Verdict, terms: Sequence[str]) -> list[str]:
         found.append("blockedBy belongs to an uncertain verdict only")
     if not verdict.refs:
         found.append("a decided verdict needs at least one ref")
+    if not _says(verdict.claim):
+        found.append("a decided verdict needs a claim: one factual sentence that the refs show")
+    if verdict.litmus is None:
+        found.append("a decided verdict needs a litmus {premise, groundedBy}")
     bound_refs = [b.ref for b in verdict.bindings if b.ref is not None]
     for ref in dead([*verdict.refs, *bound_refs]):
         found.append(f"ref {ref.obs} {ref.path}: {ref.note}")
+    premise = _premise(verdict)
+    if premise and verdict.litmus is not None and not _is_ground(verdict.litmus, ground):
+        found.append(
+            f"the litmus premise '{premise[:80]}' is grounded by nothing: groundedBy must be the "
+            "id of a message, a step, the recording or a premise, or a channel declared complete"
+        )
     return found
 
 
@@ -130,6 +152,8 @@ def _faults(
     bound = {binding.term for binding in verdict.bindings}
     if not verdict.refs or verdict.blocked_by is not None or not bound.issuperset(terms):
         yield "malformed", None, ""
+    if not _says(verdict.claim) or verdict.litmus is None:
+        yield "malformed", None, ""
     for ref in dead(verdict.refs):
         yield "dead-ref", "factual-intent", f"{ref.obs} {ref.path}: {ref.note}"
     for ref in (*verdict.refs, *(b.ref for b in verdict.bindings if b.ref is not None)):
@@ -139,12 +163,51 @@ def _faults(
     for assumption in verdict.assumptions:
         if assumption.status != "verified":
             yield "not-decidable", assumption.kind, assumption.text
-    litmus = verdict.litmus
-    if litmus is not None and litmus.premise.strip() and not (litmus.grounded_by or "").strip():
-        yield "not-decidable", "factual-intent", litmus.premise
+    premise = _premise(verdict)
+    if premise and verdict.litmus is not None:
+        if not _is_ground(verdict.litmus, ground):
+            yield "not-decidable", "factual-intent", premise
+        elif _rests_on_unread(_ground_of(verdict.litmus), ground):
+            text = f"{_ground_of(verdict.litmus)} was not shown whole to the judge"
+            yield "unread", "factual-intent", text
     if all_weak(verdict.refs) and not ground.verified:
         text = "the cited words are too short or too common to identify evidence"
         yield "not-decidable", "factual-intent", text
+
+
+def _says(text: str | None) -> bool:
+    return any(character.isalnum() for character in text or "")
+
+
+def _premise(verdict: Verdict) -> str:
+    """Return the premise that the verdict still needs, empty where it needs none."""
+    text = verdict.litmus.premise.strip() if verdict.litmus is not None else ""
+    return "" if text.rstrip(".").casefold() in NO_PREMISE else text
+
+
+def _is_ground(litmus: Litmus, ground: Ground) -> bool:
+    """Whether what grounds the premise is a place, a vouched premise or a declared channel."""
+    named = _ground_of(litmus)
+    if named in ground.complete_channels or any(named == p.id for p in ground.premises):
+        return True
+    return owner(ground.trace, named) is not None
+
+
+def _ground_of(litmus: Litmus) -> str:
+    return (litmus.grounded_by or "").strip()
+
+
+def _rests_on_unread(named: str, ground: Ground) -> bool:
+    whole = named == ground.trace.id or named in ground.complete_channels
+    return named in ground.unread or (whole and bool(ground.unread))
+
+
+def _as_vouched(assumption: Assumption, ground: Ground) -> Assumption:
+    if assumption.status != "verified":
+        return assumption
+    if any(fold(premise.text) == fold(assumption.text) for premise in ground.premises):
+        return assumption
+    return msgspec.structs.replace(assumption, status="unverified")
 
 
 def _is_unread(ref: Ref, ground: Ground) -> bool:

@@ -141,6 +141,7 @@ def _ask(
         trace=job.trace,
         complete_channels=settings.channels,
         unread=frozenset(packet.coverage.unread),
+        premises=packet.premises,
     )
     judged = yield from judge_trajectory(packet, unit, pin, ground, settings.models)
     return judged

@@ -9,8 +9,6 @@ from typing import Any, get_args
 
 from helix.model.verdict import BlockKind, Locus, Result, StepKind
 
-RUBRIC_VERSION = "1"
-
 RUBRIC = """\
 You review the recorded work of an AI agent. You decide, for each criterion you are given, \
 whether this one recording satisfies it. You never repair, advise or reward; you establish \
@@ -32,8 +30,13 @@ The rules of a verdict:
 - A term that refers to nothing here leaves the criterion undecided: result "uncertain", never \
 "fail".
 - Evidence proves a claim. The claim must by itself force the verdict. If one more premise is \
-needed, write it down as the litmus premise, and say what in the recording grounds it. If \
-nothing does, the result is "uncertain".
+needed, write it down as the litmus premise, and name in groundedBy what grounds it: the id of \
+the message, step or recording that shows it, the id of a premise that people vouch for, or a \
+channel declared complete. An id alone, no words; common sense is no ground. If nothing grounds \
+it, the result is "uncertain". If no further premise is needed, the premise is "" or "none" and \
+groundedBy is null.
+- An assumption that you cannot show is "hypothesis" or "unverified"; only people verify one. A \
+verdict that rests on it is "uncertain".
 - What did not happen is shown only by a place that would have held it: a field that says so, \
 or a complete scan of one of the channels listed as complete. Silence shows nothing.
 - The agent's own words prove that it said them. That something was done is proved by a step.

@@ -103,7 +103,7 @@ def _faults(answer: Answer, packet: MatrixPacket, ground: Ground) -> list[str]:
     for row in packet.criteria:
         verdict = answer.verdicts.get(row.criterion_id)
         if verdict is not None:
-            named = complaints(resolved(verdict, ground), row.terms)
+            named = complaints(resolved(verdict, ground), row.terms, ground)
             found += [f"{row.criterion_id}: {fault}" for fault in named]
         excused = answer.not_applicable.get(row.criterion_id)
         if excused is not None:

@@ -57,8 +57,10 @@ def row(criterion_id: str = "c1", **fields: Any) -> Criterion:
 
 
 def verdict(criterion: str = "c1", result: str = "pass", **fields: Any) -> dict[str, Any]:
-    """Return one verdict of a reply."""
-    return {"criterionId": criterion, "critique": "because", "result": result, **fields}
+    """Return one verdict of a reply; a decided one comes with the claim and litmus it needs."""
+    given = {"criterionId": criterion, "critique": "because", "result": result}
+    decided = {"claim": "The recording shows it.", "litmus": {"premise": ""}}
+    return {**given, **({} if result == "uncertain" else decided), **fields}
 
 
 def reply(nonce: str, *verdicts: Mapping[str, Any], **fields: Any) -> str:

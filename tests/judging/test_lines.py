@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from helix.grounding import Ground, resolved, settle
 from helix.judging.rendering import derive_nonce
 from helix.model.config import SubjectConfig
+from helix.model.packet import Premise
 from helix.model.request import NoReply, Request
-from helix.model.verdict import Ref
+from helix.model.verdict import Assumption, Litmus, Ref, Verdict
 from helix.registry import Decision
 from tests.judging.bench import Answerer, ask, reply, row, trace_of, verdict
 
@@ -58,11 +61,23 @@ def cell(done: Any, criterion: str = "c1") -> Any:
         (verdict(refs=[HELD], assumptions=[{"text": "x", "kind": "normative",
          "status": "unverified"}]), (), "uncertain", "not-decidable"),
         (verdict(refs=[HELD], assumptions=[{"text": "x", "kind": "normative",
-         "status": "verified"}]), (), "pass", None),
+         "status": "verified"}]), (), "uncertain", "not-decidable"),
+        (verdict(refs=[HELD], assumptions=[{"text": "x", "kind": "normative",
+         "status": "eliminated"}]), (), "uncertain", "not-decidable"),
         (verdict(refs=[HELD], litmus={"premise": "holds bind the desk"}), (), "uncertain",
          "not-decidable"),
         (verdict(refs=[HELD], litmus={"premise": "holds bind", "groundedBy": "s2"}), (), "pass",
          None),
+        (verdict(refs=[HELD], litmus={"premise": "holds bind", "groundedBy": "t1"}), (), "pass",
+         None),
+        (verdict(refs=[HELD], litmus={"premise": "holds bind", "groundedBy": "common sense"}), (),
+         "uncertain", "not-decidable"),
+        (verdict(refs=[HELD], litmus={"premise": "holds bind", "groundedBy": "s9"}), (),
+         "uncertain", "not-decidable"),
+        (verdict(refs=[HELD], litmus={"premise": "None."}), (), "pass", None),
+        (verdict(refs=[HELD], litmus=None), (), "uncertain", "malformed"),
+        (verdict(refs=[HELD], claim=None), (), "uncertain", "malformed"),
+        (verdict(refs=[HELD], claim=" … "), (), "uncertain", "malformed"),
         (verdict(refs=[{"obs": "s2", "path": "output.text", "value": "hold"}]), (), "uncertain",
          "not-decidable"),
         (verdict(refs=[{"obs": "t1", "path": "output.*", "value": "hold"}]), (), "uncertain",
@@ -97,6 +112,58 @@ def test_a_dead_ref_earns_one_re_prompt_that_names_it_and_a_better_answer_stands
     assert "the text does not stand there" in asked[1].messages[-1].content
     assert asked[1].messages[:2] == asked[0].messages, "the prefix stays, for prompt caches"
     assert cell(done).result == "fail"
+
+
+@pytest.mark.parametrize(
+    ("lacking", "named"),
+    [
+        ({"claim": None}, "c1: a decided verdict needs a claim"),
+        ({"litmus": None}, "c1: a decided verdict needs a litmus"),
+        ({"litmus": {"premise": "holds bind", "groundedBy": "common sense"}},
+         "c1: the litmus premise 'holds bind' is grounded by nothing"),
+    ],
+)  # fmt: skip
+def test_a_missing_claim_or_litmus_earns_one_re_prompt_that_names_it(
+    lacking: dict[str, Any], named: str
+) -> None:
+    answers = [
+        lambda request: reply(request.nonce, verdict(refs=[HELD], **lacking)),
+        lambda request: reply(request.nonce, verdict(refs=[HELD])),
+    ]
+    done, asked = ask(trace_of(STEPS), [row()], answers)
+    assert named in asked[1].messages[-1].content
+    assert cell(done).result == "pass"
+    done, asked = ask(trace_of(STEPS), [row()], answering(verdict(refs=[HELD], **lacking)))
+    assert (len(asked), cell(done).result) == (2, "uncertain")
+
+
+def test_a_judge_cannot_verify_an_assumption_people_can() -> None:
+    assumed = Assumption(text="holds bind the desk", kind="normative", status="verified")
+    given = Verdict(
+        criterion_id="c1", critique="because", result="pass", claim="It is on hold.",
+        refs=(Ref(**HELD),), litmus=Litmus(premise=""), assumptions=(assumed,),
+    )  # fmt: skip
+    alone = Ground(trace_of(STEPS))
+    assert resolved(given, alone).assumptions[0].status == "unverified"
+    assert settle(resolved(given, alone), (), alone).result == "uncertain"
+    vouched = Premise(id="p1", text=assumed.text, kind="normative", by="desk lead", at="2031-05-02")
+    ground = Ground(trace_of(STEPS), premises=(vouched,))
+    assert settle(resolved(given, ground), (), ground).result == "pass"
+    leaning = replace(given, litmus=Litmus(premise="holds bind", grounded_by="p1"))
+    assert settle(resolved(leaning, ground), (), ground).result == "pass"
+    assert settle(resolved(leaning, alone), (), alone).cause == "not-decidable"
+
+
+def test_a_premise_may_rest_on_a_channel_declared_complete_and_shown_whole() -> None:
+    channel = "observations[*].name"
+    litmus = {"premise": "every call would be recorded", "groundedBy": channel}
+    subject = SubjectConfig(name="desk", complete_channels=(channel,))
+    said = answering(verdict(refs=[HELD], litmus=litmus))
+    assert cell(ask(trace_of(STEPS), [row()], said)[0]).cause == "not-decidable"
+    assert cell(ask(trace_of(STEPS), [row()], said, subject=subject)[0]).result == "pass"
+    trace = trace_of(STEPS)
+    trace.input = {"note": "word " * 3000}
+    assert cell(ask(trace, [row()], said, subject=subject)[0]).cause == "unread"
 
 
 def test_an_id_of_the_trace_cannot_write_lines_into_a_re_prompt() -> None:
@@ -332,7 +399,8 @@ def test_the_trace_s_own_leaves_are_left_out_where_they_do_not_fit(part: str) ->
 
 def test_one_step_as_large_as_a_library_does_not_fill_the_prompt() -> None:
     trace = trace_of(STEPS)
-    trace.observations[0].output_text = json.dumps([f"shelf-line {n} " + "x" * 900 for n in range(300)])
+    lines = [f"shelf-line {n} " + "x" * 900 for n in range(300)]
+    trace.observations[0].output_text = json.dumps(lines)
     cited = {"obs": "s2", "path": "output[3]", "value": "shelf-line 3"}
     done, asked = ask(trace, [row()], answering(verdict(refs=[cited])), context_tokens=1000)
     assert len(asked[0].messages[1].content) < 10_000

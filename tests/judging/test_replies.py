@@ -44,7 +44,9 @@ def in_our_words(raw: str, steps: list[dict[str, Any]], nonce: str) -> str:
             return body
         body = re.sub(r'"evidence": (\[(?:\{.*?\}(?:, )?)*\])', evidence, body)
         body = body.replace('"reason":', '"critique":').replace('"verdict":', '"result":')
-        return f'{{"nonce": "{nonce}", "verdicts": [{{"criterionId": "c1", {body[1:]}]}}'
+        needed = '"claim": "The recording shows it.", "litmus": {"premise": ""}'
+        head = f'{{"nonce": "{nonce}", "verdicts": [{{"criterionId": "c1", {needed}'
+        return f"{head}, {body[1:]}]}}"
 
     pattern = r'\{"verdict": .*?(?:"evidence": \[.*?\](?:, "verdict": "pass")?)\}'
     return re.sub(pattern, own, raw)
