@@ -2,6 +2,12 @@
 
 Nothing else counts: text that stands elsewhere leaves the ref dead, and the note says where it
 really is. Whitespace is folded on both sides; an ellipsis is a character like any other.
+
+What a judge cites is held to more than what a check computes. The bookkeeping of a trace (ids,
+order, times, types, roles, flags) is there whatever happened, so it is weak; the name of a call
+is evidence that the tool was called. A scan counts only over a channel declared complete that is
+there: an empty list was looked at, a field that is missing held nothing that could be looked at.
+Whether a pattern asks the right thing is for the verifier; here it must compile.
 """
 
 from __future__ import annotations
@@ -14,7 +20,7 @@ import msgspec
 import re2
 
 from helix.errors import PathError
-from helix.fieldpath import MISSING, parse
+from helix.fieldpath import MISSING, parse, parse_relative
 from helix.grounding.texts import as_text, fold, leaves, occurrences, stands_in
 from helix.model.section import between
 from helix.model.select import at_address, owner, select
@@ -23,6 +29,10 @@ from helix.model.verdict import MAX_CITED, MatchKind, Ref, Scan
 
 SHORT = 8
 COMMON = 3
+BOOKKEEPING = frozenset(
+    {"control", "endTime", "flags", "id", "observationIds", "parentId", "role", "seq", "startTime",
+     "type"}
+)  # fmt: skip
 
 
 def resolve_refs(
@@ -33,7 +43,8 @@ def resolve_refs(
     `complete_channels` bounds what an absence may be read from; None lets any channel count,
     which is for code checks alone.
     """
-    return tuple(_resolve(trace, ref, complete_channels) for ref in refs)
+    found = tuple(_resolve(trace, ref, complete_channels) for ref in refs)
+    return found if complete_channels is None else tuple(_weighed(trace, ref) for ref in found)
 
 
 def dead(refs: Sequence[Ref]) -> list[Ref]:
@@ -82,6 +93,20 @@ def _resolve(trace: Trace, ref: Ref, channels: Sequence[str] | None) -> Ref:
     return _found(ref, kind)
 
 
+def _weighed(trace: Trace, ref: Ref) -> Ref:
+    """Return a judge's ref, weak where it rests on bookkeeping or on a whole holder of it."""
+    if ref.match not in ("exact", "contains"):
+        return ref
+    steps = parse_relative(ref.path).steps
+    if ref.obs == trace.id:
+        if steps[0] not in ("observations", "transcript"):
+            return ref
+        steps = steps[2:]
+    if not steps or steps[0] in BOOKKEEPING:
+        return _found(ref, "weak")
+    return ref
+
+
 def _compare(cited: str, value: Any, source: str | None) -> MatchKind:
     if isinstance(value, str):
         field = fold(value)
@@ -96,6 +121,8 @@ def _compare(cited: str, value: Any, source: str | None) -> MatchKind:
 
 
 def _resolve_scan(trace: Trace, ref: Ref, scan: Scan, channels: Sequence[str] | None) -> Ref:
+    if owner(trace, ref.obs) is None:
+        return _dead(ref, f"nothing in the trace has the id '{ref.obs}'")
     if channels is not None and scan.channel not in channels:
         listed = ", ".join(channels) or "none"
         return _dead(ref, f"channel '{scan.channel}' is not declared complete (declared: {listed})")
@@ -111,7 +138,13 @@ def _resolve_scan(trace: Trace, ref: Ref, scan: Scan, channels: Sequence[str] | 
         return _dead(ref, f"the scan found {again.matches} matches of {again.items} items")
     if again.items != scan.items:
         return _dead(ref, f"the scan looked at {again.items} items, not {scan.items}")
+    if channels is not None and not again.items and _leads_nowhere(trace, scan.channel):
+        return _dead(ref, f"channel '{scan.channel}' is not there, so nothing was looked at")
     return msgspec.structs.replace(ref, match="scan", note=None)
+
+
+def _leads_nowhere(trace: Trace, channel: str) -> bool:
+    return any(place.missing for place in select(trace, parse(channel)))
 
 
 def _source_text(trace: Trace, ref: Ref, value: Any) -> str | None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from helix.grounding import assess, resolve_refs
 from helix.grounding.texts import fold, leaves, stands_in
 from helix.model.trace import Message, Observation, Source, Trace
-from helix.model.verdict import Ref
+from helix.model.verdict import Ref, Scan
 
 
 def trace() -> Trace:
@@ -142,3 +142,69 @@ def test_what_says_it_is_truncated_or_holds_nothing_cannot_be_judged(
     for name, value in change.items():
         setattr(item, name, value)
     assert assess(item, ("truncated",), ("metadata.truncated",)).complete is complete
+
+
+@pytest.mark.parametrize(
+    ("obs", "path", "value", "match"),
+    [
+        ("o1", "type", "TOOL", "weak"),
+        ("o1", "seq", "1", "weak"),
+        ("o1", "id", "o1", "weak"),
+        ("m1", "role", "user", "weak"),
+        ("m1", "observationIds", "[]", "weak"),
+        ("t1", "observations[0].type", "TOOL", "weak"),
+        ("t1", "transcript[0].id", "m1", "weak"),
+        ("o1", "name", "status", "exact"),
+        ("t1", "observations[0].name", "status", "exact"),
+        ("o1", "output.note", "kept for the desk", "exact"),
+        ("t1", "input.prompt", "Extend L-204", "exact"),
+        ("o1", "kind", "TOOL", "dead"),
+    ],
+)
+def test_the_bookkeeping_of_a_trace_is_weak_evidence_for_a_judge(
+    obs: str, path: str, value: str, match: str
+) -> None:
+    ref = Ref(obs=obs, path=path, value=value)
+    (found,) = resolve_refs(trace(), [ref], complete_channels=())
+    assert found.match == match, found.note
+    (computed,) = resolve_refs(trace(), [ref])
+    assert computed.match == ("dead" if match == "dead" else "exact"), "a check may compute it"
+
+
+def test_a_whole_list_of_steps_is_no_evidence_that_there_are_none() -> None:
+    item = trace()
+    item.observations = []
+    (found,) = resolve_refs(
+        item, [Ref(obs="t1", path="observations", value="[]")], complete_channels=()
+    )
+    assert found.match == "weak"
+
+
+@pytest.mark.parametrize(
+    ("obs", "channel", "pattern", "items", "match"),
+    [
+        ("t1", "observations[*].name", "refund", 2, "scan"),
+        ("nobody", "observations[*].name", "refund", 2, "dead"),
+        ("t1", "observations[*].name", "(", 2, "dead"),
+        ("t1", "observations[*].name", "", 2, "dead"),
+        ("t1", "output.notes[*]", "refund", 0, "dead"),
+        ("t1", "output.calls[*]", "refund", 0, "scan"),
+        ("t1", "obs:refund.input", "", 0, "scan"),
+        ("t1", "obs:status.output.steps[*]", "", 0, "dead"),
+    ],
+)
+def test_a_scan_grounds_an_absence_only_in_a_channel_that_is_there(
+    obs: str, channel: str, pattern: str, items: int, match: str
+) -> None:
+    item = trace()
+    item.output["calls"] = []
+    scan = Scan(channel=channel, pattern=pattern, items=items, matches=0)
+    ref = Ref(obs=obs, path=channel, scan=scan)
+    (found,) = resolve_refs(item, [ref], complete_channels=(channel,))
+    assert found.match == match, found.note
+
+
+def test_a_scan_of_a_check_cites_an_owner_that_exists() -> None:
+    scan = Scan(channel="observations[*].name", pattern="refund", items=2, matches=0)
+    refs = [Ref(obs=obs, path=scan.channel, scan=scan) for obs in ("t1", "nobody")]
+    assert [ref.match for ref in resolve_refs(trace(), refs)] == ["scan", "dead"]
