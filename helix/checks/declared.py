@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import Field, model_validator
 
 from helix.checks.conditions import ANY
-from helix.checks.evidence import look, nonfinite, quote, shown, spot
+from helix.checks.evidence import look, nonfinite, quote, shown, standing_there
 from helix.checks.fields import FIELD, decide_field
 from helix.checks.outcome import (
     ON_MISSING,
@@ -105,7 +105,7 @@ def finish_reason(trace: Trace, params: FinishReasonParams, context: CheckContex
     ended, cut = set(map(_folded, params.ended)), set(map(_folded, params.cut))
 
     def read(place: Place) -> Reading:
-        where, citing = f"{spot(trace, place)} is {shown(place.value)}", (quote(trace, place),)
+        where, citing = standing_there(trace, place), (quote(trace, place),)
         value = place.value
         reasons = value if isinstance(value, list) else [value]
         if not reasons or nonfinite(value) or not all(isinstance(r, str) for r in reasons):

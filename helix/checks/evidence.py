@@ -39,6 +39,11 @@ def spot(trace: Trace, place: Place) -> str:
     return place.path if place.obs == trace.id else f"{place.path} of {place.obs}"
 
 
+def standing_there(trace: Trace, place: Place) -> str:
+    """Return where a place is and what stands there, in words."""
+    return f"{spot(trace, place)} is {shown(place.value)}"
+
+
 def cite(trace: Trace, place: Place, span: Span | None = None, note: str | None = None) -> Ref:
     """Return the ref of one place, verbatim and at most 200 characters.
 

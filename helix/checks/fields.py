@@ -8,12 +8,22 @@ na, of an unknown tool uncertain; a `[*]` over an empty list is na.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pydantic import Field, model_validator
 
 from helix.checks.conditions import equal
-from helix.checks.evidence import MOST_REFS, gap, look, nonfinite, quote, shown, spot
+from helix.checks.evidence import (
+    MOST_REFS,
+    gap,
+    look,
+    nonfinite,
+    quote,
+    shown,
+    spot,
+    standing_there,
+)
 from helix.checks.outcome import (
     ON_MISSING,
     OnMissing,
@@ -131,9 +141,7 @@ def string_equality(trace: Trace, params: EqualityParams, context: CheckContext)
     def read(place: Place) -> Reading:
         value, citing = place.value, (quote(trace, place),)
 
-        def where() -> str:
-            return f"{spot(trace, place)} is {shown(value)}"
-
+        where = partial(standing_there, trace, place)
         if _json_kind(value) != kind:
             text = f"{where()}, which cannot be compared with {shown(expected)}"
             return Reading("uncertain", text, citing, "not-decidable")
@@ -161,7 +169,7 @@ def format_validity(trace: Trace, params: FormatParams, context: CheckContext) -
 
     def read(place: Place) -> Reading:
         def said(what: str) -> str:
-            return f"{spot(trace, place)} is {shown(place.value)}, which {what}"
+            return f"{standing_there(trace, place)}, which {what}"
 
         if not isinstance(place.value, str) or nonfinite(place.value):
             own = (quote(trace, place),)
@@ -265,7 +273,7 @@ def _key_faults(trace: Trace, place: Place, keys: tuple[str, ...]) -> list[Readi
     if not keys:
         return []
     if not isinstance(place.value, dict):
-        text = f"{spot(trace, place)} is {shown(place.value)}, which is no object"
+        text = f"{standing_there(trace, place)}, which is no object"
         return [Reading("fail", text, (quote(trace, place),))]
     absent = [key for key in keys if key not in place.value]
     if not absent:

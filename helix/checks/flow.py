@@ -126,7 +126,7 @@ def _reading(
     if any(pattern.find(value) is not None for pattern in params.generated):
         return Reading("pass", f"{text}, which may be made up", (quote(trace, place),))
     found = sources.holding(value) or sources.stating(_keys(place))
-    return traced(trace, sources, place, found, text, params.sources or GIVEN_CHANNELS)
+    return traced(trace, sources, place, found, params.sources or GIVEN_CHANNELS)
 
 
 def _keys(place: Place) -> list[Key]:

@@ -277,12 +277,12 @@ class _Order:
 
 
 def _refs(trace: Trace, rulings: Sequence[tuple[Event, _Ruling]]) -> tuple[Ref, ...]:
+    events = (e for then, ruling in rulings for e in (then, ruling.decider) if e is not None)
+    cited = {(e.place.obs, e.place.path, e.span): e for e in events}
     found: dict[tuple[str, str], Ref] = {}
-    for then, ruling in rulings:
-        for event in (then, ruling.decider):
-            if event is not None:
-                ref = cite(trace, event.place, event.span)
-                found.setdefault((ref.obs, ref.path), ref)
+    for event in cited.values():
+        ref = cite(trace, event.place, event.span)
+        found.setdefault((ref.obs, ref.path), ref)
     return tuple(found.values())
 
 

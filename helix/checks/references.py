@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from pydantic import Field, model_validator
 
-from helix.checks.evidence import MOST_REFS, as_text, look, quote, shown, spot
+from helix.checks.evidence import MOST_REFS, as_text, look, quote, spot, standing_there
 from helix.checks.outcome import (
     ON_MISSING,
     OnMissing,
     Reading,
+    Why,
     all_of,
     capped,
     cited,
@@ -77,15 +78,13 @@ def ref_integrity(trace: Trace, params: IntegrityParams, context: CheckContext) 
 
 def _reading(trace: Trace, params: IntegrityParams, sources: Sources, place: Place) -> Reading:
     """Return what one consumer value says."""
-    where = spot(trace, place)
     if place.missing:
-        return missing(trace, place, params.on_missing, f"{where} is missing")
+        return missing(trace, place, params.on_missing, f"{spot(trace, place)} is missing")
     if not citable(place.value):
-        text = f"{where} is {shown(place.value)}, which refers to nothing that can be looked up"
+        text = f"{standing_there(trace, place)}, which refers to nothing that can be looked up"
         return Reading("uncertain", text, (quote(trace, place),), "not-decidable")
     found = sources.holding(as_text(place.value))
-    text = f"{where} is {shown(place.value)}"
-    return traced(trace, sources, place, found, text, params.producer)
+    return traced(trace, sources, place, found, params.producer)
 
 
 def traced(
@@ -93,26 +92,30 @@ def traced(
     sources: Sources,
     place: Place,
     found: Finds,
-    text: str,
     channels: Sequence[FieldPath],
 ) -> Reading:
     """Return whether a value that was found in some sources was produced before it was used."""
+
+    def why(what: str) -> Why:
+        return lambda: f"{standing_there(trace, place)}, {what}"
+
     own = quote(trace, place)
     standing, first = sources.standing(found, place)
     if standing == "unsure":
-        reason = f"{text}, and whether it was produced earlier is not known"
+        reason = why("and whether it was produced earlier is not known")
         return Reading("uncertain", reason, (own,), "ambiguous-order")
     if standing == "earlier" and first is not None:
-        origin = quote(trace, first.source.place, first.span)
-        return Reading("pass", f"{text}, from {spot(trace, first.source.place)}", (own, origin))
+        source = first.source.place
+        origin = quote(trace, source, first.span)
+        return Reading("pass", why(f"from {spot(trace, source)}"), (own, origin))
     if sources.incomplete_before(place):
-        reason = f"{text}, not found, but a result that may hold it was not recorded whole"
+        reason = why("not found, but a result that may hold it was not recorded whole")
         return Reading("uncertain", reason, (own,), "missing-field")
     if first is not None:
         later = quote(trace, first.source.place, first.span, note="produced too late")
-        return Reading("fail", f"{text}, produced only later", (own, later))
+        return Reading("fail", why("produced only later"), (own, later))
     proof = nowhere(trace, as_text(place.value), channels)
-    return Reading("fail", f"{text}, produced nowhere", (own, *proof))
+    return Reading("fail", why("produced nowhere"), (own, *proof))
 
 
 def _nothing(

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 import re2
 
 from helix.checks.conditions import turns_of
@@ -31,8 +31,7 @@ _EARLIEST, _LATEST = (-1, 0), (2**62, 0)
 _CUT = frozenset({"truncated", "redacted"})
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(msgspec.Struct, frozen=True):
     """When a place came to be: its order, its turn, and whether that is unsure."""
 
     at: tuple[int, int]
@@ -40,8 +39,7 @@ class Moment:
     unsure: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """One text that was said or returned, as it is looked up."""
 
     place: Place
@@ -49,8 +47,7 @@ class Source:
     when: Moment
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """A source that holds what was looked for, and where in its text."""
 
     source: Source
