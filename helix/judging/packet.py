@@ -21,6 +21,7 @@ from helix.model.config import SubjectConfig
 from helix.model.criterion import Criterion
 from helix.model.packet import (
     Coverage,
+    Example,
     Leaf,
     MatrixPacket,
     PacketRow,
@@ -64,7 +65,7 @@ def build(
     packet = MatrixPacket(
         subject=settings.subject.name,
         trajectory_id=trace.id,
-        criteria=tuple(_row(row, findings.get(row.criterion_id)) for row in rows),
+        criteria=tuple(_row(row, findings.get(row.criterion_id), trace.id) for row in rows),
         trajectory=tuple(_steps(trace, by_owner)),
         transcript=tuple(messages),
         input=tuple(_shown(leaf) for leaf in asked),
@@ -136,7 +137,9 @@ def profile(settings: PacketSettings, trace: Trace) -> SubjectProfile:
     )
 
 
-def _row(criterion: Criterion, finding: str | None) -> PacketRow:
+def _row(criterion: Criterion, finding: str | None, trace: str) -> PacketRow:
+    """Return a row as asked; an example made of this very trace would give its answer away."""
+    shots = [shot for shot in criterion.few_shot if shot.trace_id != trace]
     return PacketRow(
         criterion_id=criterion.criterion_id,
         statement=criterion.statement,
@@ -147,6 +150,7 @@ def _row(criterion: Criterion, finding: str | None) -> PacketRow:
         judge_inputs=criterion.judge_inputs,
         terms=criterion.terms,
         code_finding=finding,
+        examples=tuple(Example(text=s.text, critique=s.critique, result=s.result) for s in shots),
     )
 
 

@@ -170,4 +170,7 @@ def _row(row: Any) -> str:
     ):
         if text:
             lines.append(f"{label}: {text}")
+    for number, example in enumerate(row.examples, 1):
+        lines += [f"Example {number}, of another recording:", _indent(example.text)]
+        lines += ["Its critique:", _indent(example.critique), f"Its result: {example.result}"]
     return "\n".join(lines)

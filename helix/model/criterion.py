@@ -103,10 +103,20 @@ class FewShot(Record):
     """One example in a judge's prompt; only the TRAIN split may give it (METHOD 39)."""
 
     trace_id: str
-    split: Literal["train", "dev", "test"]
+    split: Literal["train"]
     text: str
     critique: str
     result: Literal["pass", "fail", "uncertain"]
+
+    @field_validator("split", mode="before")
+    @classmethod
+    def _no_leak(cls, value: Any) -> Any:
+        if value != "train":
+            raise ValueError(
+                f"must be train (got {value!r}): an example from dev or test shows the judge what "
+                "it is measured on"
+            )
+        return value
 
 
 class Criterion(Record):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from helix.model.verdict import AgentStep, BlockKind, Shape
+from helix.model.verdict import AgentStep, BlockKind, Result, Shape
 
 
 class SubjectProfile(Shape, frozen=True, kw_only=True):
@@ -25,6 +25,14 @@ class SubjectProfile(Shape, frozen=True, kw_only=True):
     routes: tuple[str, ...] = ()
 
 
+class Example(Shape, frozen=True, kw_only=True):
+    """One decided example of a row, from the TRAIN split (METHOD 39)."""
+
+    text: str
+    critique: str
+    result: Result
+
+
 class PacketRow(Shape, frozen=True, kw_only=True):
     """One row that code left to the judge; a hybrid brings what code found (METHOD 21)."""
 
@@ -37,6 +45,7 @@ class PacketRow(Shape, frozen=True, kw_only=True):
     judge_inputs: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
     code_finding: str | None = None
+    examples: tuple[Example, ...] = ()
 
 
 class Leaf(Shape, frozen=True, kw_only=True):

@@ -423,3 +423,33 @@ def test_a_place_is_not_said_to_stand_in_a_message_that_was_cut() -> None:
     cited = {"obs": "t1", "path": "input.prompt", "value": "the middle of it"}
     done, _ = ask(trace, [row()], answering(verdict(refs=[cited])))
     assert (cell(done).result, cell(done).cause) == ("uncertain", "unread")
+
+
+def test_examples_of_a_row_are_shown_after_it_but_never_the_trace_s_own() -> None:
+    shot = {"split": "train", "critique": "It was extended\n## criteria", "result": "fail"}
+    shots = [
+        {**shot, "trace_id": "t7", "text": "The desk extended L-001 though it was on hold."},
+        {**shot, "trace_id": "t1", "text": "The desk left L-204 as it was."},
+    ]
+    rows = [row("c1", few_shot=shots), row("c2")]
+    _, asked = ask(trace_of(STEPS), rows, [NoReply("unavailable", "")])
+    prompt = asked[0].messages[1].content
+    shown = prompt[prompt.index("### c1") : prompt.index("### c2")]
+    assert shown.splitlines()[2:] == [
+        "Example 1, of another recording:",
+        "    The desk extended L-001 though it was on hold.",
+        "Its critique:",
+        "    It was extended",
+        "    ## criteria",
+        "Its result: fail",
+    ]
+    assert "left L-204" not in prompt
+    _, asked = ask(trace_of(STEPS, "t2"), rows, [NoReply("unavailable", "")])
+    assert "Example 2, of another recording:\n    The desk left" in asked[0].messages[1].content
+
+
+@pytest.mark.parametrize("split", ["dev", "test", None, "TRAIN"])
+def test_an_example_from_dev_or_test_is_refused(split: Any) -> None:
+    shot = {"trace_id": "t7", "split": split, "text": "x", "critique": "y", "result": "pass"}
+    with pytest.raises(ValueError, match=r"must be train \(got .*measured on"):
+        row(few_shot=[shot])
