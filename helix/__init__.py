@@ -46,9 +46,12 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version
+        from importlib.metadata import PackageNotFoundError, version
 
-        return version("helix-evals")
+        try:
+            return version("helix-evals")
+        except PackageNotFoundError:
+            return "unknown"
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'helix' has no attribute '{name}'")

@@ -24,7 +24,10 @@ from helix.work import Work
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Traces, cells and first questions of a run; tokens are a quarter of the characters."""
+    """Traces, cells and first questions of a run; tokens are a quarter of the characters.
+
+    `live` is False for a judge whose replies are recorded, so that nobody is asked.
+    """
 
     traces: int
     chosen: int
@@ -34,6 +37,7 @@ class Estimate:
     questions: int
     cached: int
     prompt_tokens: int
+    live: bool
 
     def text(self) -> str:
         """Return the estimate as lines for a person."""
@@ -43,7 +47,13 @@ class Estimate:
             f"traces     {self.chosen} chosen of {self.traces} read, {self.unreadable} unreadable",
             f"cells      {self.cells}, of which code decides {self.code_cells}",
         ]
-        if self.questions:
+        if self.questions and not self.live:
+            lines += [
+                f"questions  {self.questions} first ones, answered from recordings: "
+                "none is asked live",
+                "cost       nothing: no judge is called",
+            ]
+        elif self.questions:
             lines += [
                 f"questions  {self.questions} first ones: {self.cached} in the cache, "
                 f"{calls} to ask",
@@ -91,6 +101,7 @@ def estimate(config: Config, registry: Registry, suite: Suite | None = None) -> 
         questions=count["questions"],
         cached=count["cached"],
         prompt_tokens=count["tokens"],
+        live=judge.cacheable,
     )
 
 

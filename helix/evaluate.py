@@ -13,7 +13,7 @@ import datetime
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -37,7 +37,7 @@ from helix.planning import Prepared, prepare
 from helix.registry import Registry
 from helix.runmeta import RunLog
 from helix.runs import RunFiles
-from helix.survey import choose, look, manifest_lines, routed
+from helix.survey import check_waivers, choose, look, manifest_lines, routed
 from helix.work import OnEvent, Work
 
 
@@ -90,8 +90,12 @@ def run(
     suite: Suite | None = None,
     on_event: OnEvent | None = None,
     command: str | None = None,
+    then: Callable[[Finished], None] | None = None,
 ) -> Finished:
-    """Evaluate and write the run directory; raises UsageError before anything is spent."""
+    """Evaluate and write the run directory; raises UsageError before anything is spent.
+
+    `then` is called with the result while the folder is still held, to write reports into it.
+    """
     began, started = time.monotonic(), datetime.datetime.now(datetime.UTC)
     prepared, source, survey = survey_run(config, registry, suite, today=started.date())
     folder = Path(run_dir)
@@ -99,7 +103,7 @@ def run(
         work = Work(prepared, survey, source, folder)
         work.open_judge()
         log = RunLog(folder, started, command)
-        _clear(folder)
+        _clear(folder, prepared.registry)
         atomic_write(folder / "plan.json", encode_page(prepared.plan))
         atomic_write(folder / "manifest.jsonl", b"".join(x + b"\n" for x in manifest_lines(survey)))
         log.event("surveyed", traces=len(survey.entries), failures=len(survey.load.failures))
@@ -109,7 +113,7 @@ def run(
         duration = time.monotonic() - began
         log.finish(prepared, scorecard, code, duration)
         atomic_write(folder / "scorecard.json", encode_page(scorecard))
-        return Finished(
+        done = Finished(
             scorecard=scorecard,
             exit_code=code,
             run_dir=folder,
@@ -120,6 +124,9 @@ def run(
             pending=len(work.pending),
             broken=len(work.broken),
         )
+        if then is not None:
+            then(done)
+        return done
 
 
 def survey_run(
@@ -138,8 +145,13 @@ def survey_run(
             "subject.traces must name a file, folder, glob or - (got nothing): "
             "add subject.traces=TRACES.jsonl"
         )
-    source = Input.open(traces, config.subject.format, registry)
-    survey = look(source, len(source.files), config.subject)
+    try:
+        source = Input.open(traces, config.subject.format, registry)
+        survey = look(source, len(source.files), config.subject)
+    except OSError as error:
+        at = error.filename or traces
+        raise TraceError(f"subject.traces: {at} cannot be read: {error.strerror}") from error
+    check_waivers(survey, config.gate.waivers)
     sampler = registry.get("samplers", config.sampling.strategy)
     return prepared, source, choose(survey, config, sampler, prepared.failed_traces)
 
@@ -196,9 +208,10 @@ def _code(prepared: Prepared, scorecard: Scorecard, work: Work) -> ExitCode:
     return exit_code(scorecard.run_verdict, advisory=advisory, pending=len(work.pending))
 
 
-def _clear(folder: Path) -> None:
-    """Remove what an earlier run in the same folder says of its result, the report included."""
-    for name in ("scorecard.json", "verdicts.jsonl", "runmeta.json", "report.html"):
+def _clear(folder: Path, registry: Registry) -> None:
+    """Remove what an earlier run in the same folder says of its result, its reports included."""
+    reports = [entry.item.filename for entry in registry.items("renderers").values()]
+    for name in ("scorecard.json", "verdicts.jsonl", "runmeta.json", *filter(None, reports)):
         (folder / name).unlink(missing_ok=True)
 
 

@@ -78,16 +78,12 @@ def held(folder: str | os.PathLike[str]) -> Iterator[None]:
         os.close(handle)
 
 
-def under(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> Path:
-    """Return the path of `name` below `root`, links resolved; UsageError if it lies outside."""
-    top = Path(root).resolve()
-    text = os.fspath(name)
-    inside = top
-    if "\0" not in text:
-        inside = (top / text).resolve()
-        if inside != top and inside.is_relative_to(top):
-            return inside
-    raise UsageError(f"path must be below {top} (got {text!r}, which is {str(inside)!r})")
+def is_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a text names a file; one that can be no path at all, as too long, names none."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def file_name(identifier: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from helix.checks.custom import load_modules
 from helix.errors import ConfigError, PinError, SelectionError, did_you_mean
 from helix.fieldpath import parse
+from helix.files import is_file
 from helix.gate import FoldPlan, GateRow, Known, Policy
 from helix.grounding import check_fields
 from helix.model.canonical import digest, source_digest
@@ -23,6 +24,7 @@ from helix.model.criterion import Suite
 from helix.model.plan import Plan
 from helix.model.request import Pin
 from helix.model.scorecard import JudgeRecord
+from helix.model.sound import faults
 from helix.registry import Judge, Registry
 from helix.runs import RunFiles
 from helix.suite import CompiledRow, CompiledSuite, compile, load
@@ -50,6 +52,8 @@ def prepare(
 
     `today` dates waivers. A suite given as an object takes the place of `criteria.file`.
     """
+    if wrong := list(faults(config)):
+        raise ConfigError("; ".join(wrong))
     _check_subject(config)
     load_modules(config.checks.modules, registry)
     compiled = _compiled(config, registry, suite)
@@ -62,7 +66,7 @@ def prepare(
     _refuse_unbuilt(config)
     today = config.gate.today or today
     known = _known(config, compiled, today)
-    plan = _plan(config, compiled, rows, judge, pin, registry, known)
+    plan = _plan(config, compiled, rows, judge, pin, registry, known, failing)
     return Prepared(
         config=config,
         registry=registry,
@@ -82,7 +86,6 @@ def _refuse_unbuilt(config: Config) -> None:
         "judge.axis=criterion": config.judge.axis == "criterion",
         "judge.two_pass=true": config.judge.two_pass,
         "judge.allow_unpinned_temperature=true": config.judge.allow_unpinned_temperature,
-        "report.mode=directory": config.report.mode == "directory",
         f"verifier={config.verifier.backend}": config.verifier.backend != "none",
     }
     asked = [name for name, wanted in unbuilt.items() if wanted]
@@ -91,12 +94,7 @@ def _refuse_unbuilt(config: Config) -> None:
 
 
 def make_pin(config: JudgeConfig, judge: Judge, section: str) -> Pin:
-    """Return the pin, or say what it lacks: a model, or temperature 0 (METHOD 41, 42)."""
-    if config.temperature != 0:
-        raise PinError(
-            f"{section}.temperature must be 0 (got {config.temperature:g}): "
-            "a judge that samples cannot be checked"
-        )
+    """Return the pin, or say what it lacks: a model (METHOD 41, 42)."""
     if judge.needs_model and not config.model:
         raise PinError(
             f"{section}.model must name the model that judges (got nothing): "
@@ -120,18 +118,18 @@ def make_pin(config: JudgeConfig, judge: Judge, section: str) -> Pin:
 
 def _script_digest(script: str) -> str:
     for candidate in (script, script.rpartition(":")[0]):
-        if candidate and Path(candidate).is_file():
+        if candidate and is_file(candidate):
             return source_digest(Path(candidate).read_bytes())
     return "not found"
 
 
 def _check_subject(config: Config) -> None:
     subject = config.subject
-    faults = check_fields(subject.truncation_fields)
+    wrong = check_fields(subject.truncation_fields)
     for channel in (*subject.complete_channels, *filter(None, [subject.route_field])):
         parse(channel)
-    if faults:
-        raise ConfigError("subject.truncation_fields: " + "; ".join(faults))
+    if wrong:
+        raise ConfigError("subject.truncation_fields: " + "; ".join(wrong))
     if config.shard.index >= config.shard.count:
         raise ConfigError(
             f"shard.index must be below shard.count (got index={config.shard.index}, "
@@ -224,6 +222,7 @@ def _plan(
     pin: Pin,
     registry: Registry,
     known: Known,
+    failing: Sequence[tuple[str, str]] | None,
 ) -> Plan:
     whole = config.model_dump(mode="json")
     subject = {k: v for k, v in whole["subject"].items() if k != "traces"}
@@ -248,6 +247,7 @@ def _plan(
             "version": registry.get("samplers", config.sampling.strategy).version,
         },
         "select": {k: v for k, v in whole["select"].items() if k != "failed_from"},
+        "failedFrom": None if failing is None else digest(sorted(failing)),
         "gate": gate,
         "waived": sorted([criterion, trace or ""] for criterion, trace in known.waived),
         "baseline": None if known.baseline is None else digest(sorted(known.baseline)),

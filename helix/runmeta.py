@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import datetime
-import importlib.metadata
 import platform
 from pathlib import Path
 from typing import Any
 
+import helix
 from helix.errors import ExitCode
 from helix.files import atomic_write
 from helix.model.lines import encode_line, encode_page
 from helix.model.scorecard import Scorecard
 from helix.planning import Prepared
-
-
-def helix_version() -> str:
-    """Return the installed version; `unknown` where the package is not installed."""
-    try:
-        return importlib.metadata.version("helix-evals")
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"
 
 
 class RunLog:
@@ -63,7 +55,7 @@ class RunLog:
             "stateRoot": config.paths.state,
             "command": self._command,
             "versions": {
-                "helix": helix_version(),
+                "helix": helix.__version__,
                 "python": platform.python_version(),
                 "plugins": [{"name": name, "version": version} for name, version in plugins],
                 "suite": prepared.suite.suite.version,

@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from helix.errors import SelectionError, TraceError
+from helix.errors import ConfigError, SelectionError, TraceError, did_you_mean
 from helix.fieldpath import parse
 from helix.grounding import assess
-from helix.model.config import Config, SubjectConfig
+from helix.model.config import Config, SubjectConfig, Waiver
 from helix.model.lines import encode_line
 from helix.model.manifest import Load, LoadFailure, ManifestEntry, Survey
 from helix.model.select import select
@@ -76,6 +76,15 @@ def choose(
         msgspec.structs.replace(entry, selected=entry.ordinal in chosen) for entry in survey.entries
     )
     return msgspec.structs.replace(survey, entries=marked)
+
+
+def check_waivers(survey: Survey, waivers: Iterable[Waiver]) -> None:
+    """Refuse a waiver for a trace that is not in the input: it would vouch for nothing."""
+    known = {entry.id for entry in survey.entries}
+    for waiver in waivers:
+        if waiver.trace is not None and waiver.trace not in known:
+            hint = did_you_mean(waiver.trace, known)
+            raise ConfigError(f"gate.waivers: no trace has the id '{waiver.trace}'{hint}")
 
 
 def share(trace_id: str, count: int) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 from helix.checks.run import decide
 from helix.engine.asking import Asker
 from helix.engine.drive import Event, Job, Outcome, run_jobs
-from helix.engine.limits import Limits
+from helix.engine.limits import Limits, share_of
 from helix.engine.spool import Spool
 from helix.errors import TraceError
 from helix.ingest import Input
@@ -58,7 +58,7 @@ class Work:
     def carry_out(self, on_event: OnEvent | None, log: RunLog) -> UsageTotals:
         """Adjudicate every chosen trace and write the line artifacts; return what it used."""
         config = self.prepared.config
-        limits = Limits(config.limits)
+        limits = Limits(share_of(config.limits, config.shard.index, config.shard.count))
         with contextlib.ExitStack() as stack:
             askers = self._askers(limits, stack)
             lines = stack.enter_context(Spool(self.folder, "verdicts.jsonl"))

@@ -16,8 +16,14 @@ from typing import Any
 import pytest
 
 import helix
+from helix import registry
 from helix.demo.generator import write
-from helix.errors import ConfigError, SelectionError, TraceError
+from helix.dryrun import estimate
+from helix.engine.limits import share_of
+from helix.errors import ConfigError, SelectionError, TraceError, UsageError
+from helix.evaluate import Finished, run
+from helix.files import held
+from helix.model.config import Config, LimitsConfig
 from helix.model.manifest import ManifestEntry
 from helix.model.plan import Plan
 from helix.model.scorecard import Scorecard
@@ -337,6 +343,82 @@ def test_shards_share_the_traces_without_overlap(folder: Path) -> None:
     ids = [{line.trajectory_id for line in part.lines} for part in parts]
     assert sum(map(len, ids)) == len(set.union(*ids)) == parts[0].scorecard.traces.found
     assert all(ids)
+
+
+def test_shards_share_what_a_run_may_spend() -> None:
+    whole = LimitsConfig(max_calls=10, max_tokens=2, max_cost_usd=3.0, rate=1.5, concurrency=4)
+    parts = [share_of(whole, index, 3) for index in range(3)]
+    assert [part.max_calls for part in parts] == [4, 3, 3]
+    assert [part.max_tokens for part in parts] == [1, 1, 0]
+    assert {(part.max_cost_usd, part.rate, part.concurrency) for part in parts} == {(1.0, 0.5, 4)}
+    assert share_of(LimitsConfig(), 1, 3) == LimitsConfig()
+
+
+def test_a_shard_asks_no_more_than_its_part_of_the_calls(folder: Path) -> None:
+    for index in range(2):
+        helix.evaluate(
+            "traces.jsonl", "suite.yaml", judge=SCRIPTED, shard={"index": index, "count": 2},
+            limits={"max_calls": 4, "concurrency": 1},
+        )  # fmt: skip
+    assert asked(folder) == 4
+
+
+def test_which_cells_were_undone_before_is_part_of_the_plan(folder: Path) -> None:
+    digests = []
+    for name, text in (("a", trace("x", "")), ("b", trace("x", "") + trace("y", ""))):
+        (folder / "t.jsonl").write_text(text, encoding="utf-8")
+        chosen = {"criteria": ["answered"]}
+        helix.evaluate("t.jsonl", "suite.yaml", select=chosen, run_dir=folder / name)
+        again = helix.evaluate(
+            "t.jsonl", "suite.yaml", select={**chosen, "failed_from": str(folder / name)}
+        )
+        digests.append(again.prepared.plan.digest)
+    assert digests[0] != digests[1]
+
+
+def test_a_waiver_for_a_trace_that_is_not_there_is_an_error(folder: Path) -> None:
+    waiver = {"criterion": "answered", "by": "the owner", "reason": "known",
+              "expires": "2031-01-01", "trace": "interview-1x"}  # fmt: skip
+    told = "no trace has the id 'interview-1x'; did you mean 'interview-1"
+    with pytest.raises(ConfigError, match=told):
+        helix.evaluate("traces.jsonl", "suite.yaml", gate={"waivers": [waiver]})
+
+
+def test_reports_are_written_while_the_folder_is_held(folder: Path) -> None:
+    refused = []
+
+    def then(done: Finished) -> None:
+        with pytest.raises(UsageError, match="another run"), held(done.run_dir):
+            pass
+        refused.append(done.run_verdict)
+
+    config = Config.model_validate(
+        {"subject": {"traces": "traces.jsonl"}, "criteria": {"file": "suite.yaml"}}
+    )
+    done = run(config, run_dir=folder / "a", then=then)
+    assert refused == [done.run_verdict]
+
+
+def test_a_run_that_starts_removes_every_report_of_the_one_before(folder: Path) -> None:
+    (folder / "a").mkdir()
+    for name in ("report.html", "report.md", "report.json", "own.txt"):
+        (folder / "a" / name).write_text("old", encoding="utf-8")
+    helix.evaluate("traces.jsonl", "suite.yaml", run_dir=folder / "a")
+    left = {path.name for path in (folder / "a").iterdir()}
+    assert "own.txt" in left and not any(name.startswith("report.") for name in left)
+
+
+def test_a_dry_run_over_recordings_says_that_nobody_is_asked(folder: Path) -> None:
+    replay = {"backend": "replay", "model": "m", "dir": str(folder)}
+    config = Config.model_validate(
+        {
+            "subject": {"traces": "traces.jsonl"},
+            "criteria": {"file": "suite.yaml"},
+            "judge": replay,
+        }
+    )
+    told = estimate(config, registry.load()).text()
+    assert "none is asked live" in told and "to ask" not in told
 
 
 def test_a_run_over_no_traces_that_left_no_folder_has_no_verdicts(folder: Path) -> None:

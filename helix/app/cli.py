@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import helix
 from helix.app import console, failures
 from helix.errors import ExitCode, UsageError, unknown
 
@@ -58,7 +59,7 @@ def _dispatched(words: list[str]) -> ExitCode:
         console.say(_overview())
         return ExitCode.PASS
     if first == "--version" or (first in HYDRA and "--version" in rest):
-        console.say(f"helix {_version()}")
+        console.say(f"helix {helix.__version__}")
         return ExitCode.PASS
     if first in ("-sc", "--shell-completion"):
         return ExitCode(_launch().complete(words, list(HYDRA)))
@@ -67,7 +68,8 @@ def _dispatched(words: list[str]) -> ExitCode:
     if first in PLAIN:
         return _plain(first, rest)
     if first in NOT_BUILT:
-        raise UsageError(f"helix {first} is not in this version ({_version()}); see: helix --help")
+        own = helix.__version__
+        raise UsageError(f"helix {first} is not in this version ({own}); see: helix --help")
     raise UsageError(unknown("command", first, [*HYDRA, *PLAIN]))
 
 
@@ -110,12 +112,3 @@ def _overview() -> str:
             f"Planned, not in this version: {', '.join(NOT_BUILT)}.",
         ]
     )
-
-
-def _version() -> str:
-    import importlib.metadata
-
-    try:
-        return importlib.metadata.version("helix-evals")
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"

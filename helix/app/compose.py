@@ -28,6 +28,7 @@ from helix.app.preflight import refusals
 from helix.app.quoting import shaped
 from helix.errors import ConfigError, HelixError, did_you_mean
 from helix.model.config import Config
+from helix.model.sound import faults
 
 HYDRA_BASE = "1.3"
 _OVERRIDE = re.compile(r"(\+{0,2}|~)([^=@+~]+)(@[^=]*)?(?:(=)(.*))?", re.DOTALL)
@@ -175,9 +176,7 @@ def _drop_missing(data: dict[str, Any], prefix: str) -> Iterator[str]:
 
 
 def _unsound(config: Config) -> Iterator[str]:
-    for role, pin in (("judge", config.judge), ("verifier", config.verifier)):
-        if pin.temperature != 0:
-            yield f"{role}.temperature must be 0 (got {pin.temperature}): answers are to be pinned"
+    yield from faults(config)
     if config.run.dir is not None:
         yield f"run.dir must be null (got {config.run.dir!r}): type hydra.run.dir={config.run.dir}"
 

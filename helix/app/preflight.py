@@ -38,7 +38,8 @@ def refusals(composed: DictConfig) -> list[str]:
     raw = OmegaConf.to_container(composed, resolve=False)
     assert isinstance(raw, dict)
     hydra = raw.pop("hydra")
-    return [*_changed(hydra), *_launcher(hydra), *_targets(raw, "")]
+    read = [x for role in ("judge", "verifier") for x in _environment(raw.get(role), role)]
+    return [*_changed(hydra), *_launcher(hydra), *_targets(raw, ""), *read]
 
 
 def _changed(hydra: dict[str, Any]) -> Iterator[str]:
@@ -76,6 +77,22 @@ def _targets(value: Any, where: str) -> Iterator[str]:
     elif isinstance(value, list):
         for number, inner in enumerate(value):
             yield from _targets(inner, f"{where}{number}.")
+
+
+def _environment(value: Any, where: str) -> Iterator[str]:
+    """Refuse what the environment holds where it would be written with the pin."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _environment(inner, f"{where}.{key}")
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _environment(inner, f"{where}.{number}")
+    elif isinstance(value, str) and "oc.env" in value:
+        role = where.partition(".")[0]
+        yield (
+            f"{where} must not read the environment, since it is written to plan.json and "
+            f"scorecard.json: name the variable of a key in {role}.api_key_env"
+        )
 
 
 def _short(value: Any) -> str:

@@ -41,6 +41,7 @@ class Progress:
     def close(self) -> None:
         """End the line on a terminal."""
         if self._shown and self._terminal:
+            self._shown = False
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 

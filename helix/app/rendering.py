@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import helix
 from helix.app import failures
 from helix.errors import ConfigError, ExitCode
 from helix.evaluate import Finished
@@ -13,7 +14,6 @@ from helix.files import atomic_write
 from helix.model.config import ReportConfig
 from helix.registry import Registry, Renderer
 from helix.reports.run import RunMeta, RunReport, compose
-from helix.runmeta import helix_version
 from helix.runs import RunFiles
 
 PAGE = "html"
@@ -64,7 +64,7 @@ def _report(done: Finished, rerun: str | None, with_traces: bool) -> RunReport:
         rerun=rerun,
         duration_s=done.duration_s,
         started_at=done.started_at,
-        helix_version=helix_version(),
+        helix_version=helix.__version__,
     )
     return compose(
         done.scorecard,

@@ -15,6 +15,7 @@ import msgspec
 from helix.backends.settings import section_of
 from helix.backends.threads import in_thread
 from helix.errors import ConfigError
+from helix.files import is_file
 from helix.model.canonical import digest
 from helix.model.request import Reply, Request, Unavailable
 from helix.registry import JudgeSettings
@@ -102,7 +103,7 @@ def _load(section: str, script: str) -> Script:
     if not colon or not name.isidentifier():
         file, name = script, DEFAULT_FUNCTION
     path = Path(file)
-    if path.suffix != ".py" or not path.is_file():
+    if path.suffix != ".py" or not is_file(path):
         raise ConfigError(
             f"{section}.script must be path.py or path.py:function (no Python file {file})"
         )

@@ -28,6 +28,7 @@ from pydantic import BaseModel, ConfigDict, RootModel
 
 from helix.checks.parameters import Params
 from helix.errors import ConfigError, did_you_mean
+from helix.files import is_file
 from helix.model.trace import Trace
 from helix.registry import Check, CheckContext, Decision, Registry
 
@@ -123,10 +124,11 @@ def _is_path(entry: str) -> bool:
 
 
 def _load_file(entry: str, base_dir: str | Path) -> ModuleType:
-    path = (Path(base_dir) / entry).resolve()
-    if not path.is_file():
-        near = [p.name for p in path.parent.glob("*.py")] if path.parent.is_dir() else []
+    path = Path(base_dir) / entry
+    if not is_file(path):
+        near = [p.name for p in Path(base_dir).glob("*.py")]
         raise ConfigError(f"checks.modules: no file {entry}{did_you_mean(path.name, near)}")
+    path = path.resolve()
     key = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()
     name = f"_helix_checks_{key[:_DIGEST_DIGITS]}"
     spec = importlib.util.spec_from_file_location(name, path)

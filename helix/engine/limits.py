@@ -15,6 +15,21 @@ _MICRO = 1_000_000
 _UNKNOWN = "usage was not recorded, so the budget cannot be kept"
 
 
+def share_of(limits: LimitsConfig, index: int, count: int) -> LimitsConfig:
+    """Return one shard's part of what a run may spend and of its rate; all parts make the whole."""
+
+    def part(whole: int | None) -> int | None:
+        return None if whole is None else whole // count + (index < whole % count)
+
+    changes = {
+        "max_calls": part(limits.max_calls),
+        "max_tokens": part(limits.max_tokens),
+        "max_cost_usd": None if limits.max_cost_usd is None else limits.max_cost_usd / count,
+        "rate": None if limits.rate is None else limits.rate / count,
+    }
+    return limits if count == 1 else limits.model_copy(update=changes)
+
+
 class Budget:
     """The hard budget of a run, shared by judge and verifier.
 

@@ -63,7 +63,7 @@ class JudgeConfig(Section):
     seed: int | None = None
     max_tokens: int | None = Field(default=None, gt=0)
     extra: dict[str, Any] = {}
-    context_tokens: int = Field(default=128_000, gt=0)
+    context_tokens: int = Field(default=128_000, gt=0, le=1_000_000_000)
     model_aliases: tuple[str, ...] = ()
     dir: str | None = None
     script: str | None = None

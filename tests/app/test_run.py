@@ -35,6 +35,8 @@ JUDGED = """\
     judgeInputs: [output.response]
     terms: [greeting]
 """
+JUDGE = ["subject.traces=good.jsonl", "criteria.file=judged.yaml", "judge=scripted",
+         "judge.model=m"]  # fmt: skip
 OWN = """\
 from helix import Decision, check
 
@@ -130,6 +132,14 @@ def test_the_gate_is_the_exit_code(here: Path, words: list[str], code: int, last
             "answered",
         ),
         (["subject.traces=demo:other", "criteria.file=suite.yaml"], "unknown demo 'other'"),
+        (["subject.traces=/dev/tty", "criteria.file=suite.yaml"], "/dev/tty cannot be read"),
+        ([*JUDGE, f"judge.script={'x' * 5000}.py"], "judge.script must be"),
+        ([*JUDGE, f"judge.context_tokens={'9' * 400}"], "judge.context_tokens must be at most"),
+        ([*JUDGE, f"checks.modules={'x' * 5000}.py"], "checks.modules: no file"),
+        ([*JUDGE, "judge.extra.api_key=abc"], "judge.extra.api_key looks like a secret"),
+        ([*JUDGE, "judge.base_url=https://a:abc@host"], "judge.base_url looks like a secret"),
+        ([*JUDGE, "judge.extra.user=${oc.env:HOME}"], "name the variable of a key in judge.api_"),
+        ([*JUDGE, "verifier.extra.a=[${oc.env:HOME}]"], "verifier.extra.a.0 must not read"),
     ],
 )
 def test_what_cannot_be_run_exits_2_and_leaves_no_run(
@@ -193,8 +203,10 @@ def test_a_sweep_over_seeds_makes_three_run_directories(here: Path) -> None:
 
 
 def test_a_crash_exits_4_in_two_lines(here: Path) -> None:
+    breaks = "import sys\nsys.modules['helix.evaluate'].fold = None\n"
+    (here / "breaks.py").write_text(OWN + breaks, encoding="utf-8")
     given = ["subject.traces=good.jsonl", "criteria.file=suite.yaml"]
-    words = [*given, f"hydra.run.dir={os.devnull}/run"]
+    words = [*given, "checks.modules=breaks.py"]
     done = evaluate(here, *words)
     assert (done.returncode, done.stdout) == (4, "")
     assert len(done.stderr.splitlines()) == 2 and "HELIX_DEBUG=1" in done.stderr

@@ -31,13 +31,24 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
     if config.run.dry:
         return Outcome(estimate(config, registry).text().encode(), ExitCode.PASS)
     progress = Progress()
+    written: list[tuple[bytes, ExitCode]] = []
+
+    def report(done: Finished) -> None:
+        progress.close()
+        written.append(render(done, wanted, config.report, _rerun(done, config, typed)))
+
     try:
         done = evaluate(
-            config, run_dir=run_dir, registry=registry, on_event=progress, command=typed
+            config,
+            run_dir=run_dir,
+            registry=registry,
+            on_event=progress,
+            command=typed,
+            then=report,
         )
     finally:
         progress.close()
-    output, rendered = render(done, wanted, config.report, _rerun(done, config, typed))
+    ((output, rendered),) = written
     return Outcome(output, worst([done.exit_code, rendered]))
 
 

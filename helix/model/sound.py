@@ -1,0 +1,84 @@
+"""What no configuration may say, whoever composed it: a judge that samples, a secret in a value.
+
+`plan.json` and `scorecard.json` hold the pin as it was given, so that a secret in it would be
+published with every run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from helix.model.config import Config, JudgeConfig
+
+SECRET_WORDS = frozenset({
+    "apikey", "auth", "authorization", "bearer", "credential", "credentials", "key", "passwd",
+    "password", "secret", "token",
+})  # fmt: skip
+_WORDS = frozenset(
+    [
+        "apikey",
+        "auth",
+        "authorization",
+        "bearer",
+        "credential",
+        "credentials",
+        "key",
+        "passwd",
+        "password",
+        "secret",
+        "token",
+    ]
+)
+_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
+
+
+def faults(config: Config) -> Iterator[str]:
+    """Yield one sentence for each refused setting, repeating no secret (METHOD 41, 42)."""
+    for role, section in (("judge", config.judge), ("verifier", config.verifier)):
+        if section.temperature != 0:
+            yield (
+                f"{role}.temperature must be 0 (got {section.temperature:g}): "
+                "a judge that samples cannot be checked"
+            )
+        for place in _secrets(section):
+            yield (
+                f"{role}.{place} looks like a secret, which would be written to plan.json and "
+                f"scorecard.json: name the environment variable in {role}.api_key_env"
+            )
+
+
+def _secrets(section: JudgeConfig) -> Iterator[str]:
+    yield from _named(section.extra, "extra")
+    if section.base_url is not None and _tells(section.base_url):
+        yield "base_url"
+
+
+def _named(value: Any, where: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            place = f"{where}.{key}"
+            if _secret(str(key)) and inner is not None:
+                yield place
+            else:
+                yield from _named(inner, place)
+    elif isinstance(value, list | tuple):
+        for number, inner in enumerate(value):
+            yield from _named(inner, f"{where}.{number}")
+
+
+def _secret(name: str) -> bool:
+    return not SECRET_WORDS.isdisjoint(word.lower() for word in _WORD.findall(name))
+
+
+def _tells(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        queried = parse_qsl(parts.query, keep_blank_values=True)
+    except ValueError:
+        return "@" in address
+    # Without a scheme, urlsplit takes user:password@host for a path.
+    authority = parts.netloc or parts.path.partition("/")[0]
+    return "@" in authority or any(_secret(name) for name, _ in queried)

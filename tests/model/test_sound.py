@@ -1,0 +1,52 @@
+"""No configuration holds a judge that samples, or a secret in a value that is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from helix.model.config import Config
+from helix.model.sound import faults
+
+
+@pytest.mark.parametrize(
+    ("judge", "place"),
+    [
+        ({"extra": {"api_key": "sk-1"}}, "extra.api_key"),
+        ({"extra": {"apiKey": "sk-1"}}, "extra.apiKey"),
+        ({"extra": {"headers": {"Authorization": "Bearer sk-1"}}}, "extra.headers.Authorization"),
+        ({"extra": {"headers": [{"X-Auth-Token": "sk-1"}]}}, "extra.headers.0.X-Auth-Token"),
+        ({"extra": {"client_secret": "sk-1"}}, "extra.client_secret"),
+        ({"extra": {"password": "sk-1"}}, "extra.password"),
+        ({"base_url": "https://me:sk-1@host/v1"}, "base_url"),
+        ({"base_url": "https://sk-1@host/v1"}, "base_url"),
+        ({"base_url": "me:sk-1@host/v1"}, "base_url"),
+        ({"base_url": "https://[me:sk-1@host"}, "base_url"),
+        ({"base_url": "https://host/v1?api-key=sk-1"}, "base_url"),
+    ],
+)
+@pytest.mark.parametrize("role", ["judge", "verifier"])
+def test_a_secret_is_refused_and_not_repeated(role: str, judge: dict[str, Any], place: str) -> None:
+    (told,) = faults(Config.model_validate({role: judge}))
+    assert told.startswith(f"{role}.{place} looks like a secret")
+    assert f"name the environment variable in {role}.api_key_env" in told and "sk-1" not in told
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        {"extra": {"top_k": 1, "max_completion_tokens": 9, "keywords": ["a"], "stop": ["key"]}},
+        {"extra": {"api_key": None}},
+        {"base_url": "https://host:8000/v1/a@b?version=1"},
+        {"api_key_env": "PROVIDER_KEY"},
+    ],
+)
+def test_what_is_no_secret_passes(judge: dict[str, Any]) -> None:
+    assert list(faults(Config.model_validate({"judge": judge}))) == []
+
+
+@pytest.mark.parametrize("role", ["judge", "verifier"])
+def test_a_judge_that_samples_is_refused(role: str) -> None:
+    (told,) = faults(Config.model_validate({role: {"temperature": 0.7}}))
+    assert told.startswith(f"{role}.temperature must be 0 (got 0.7)")
