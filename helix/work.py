@@ -6,7 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from helix.checks.run import decide
 from helix.engine.asking import Asker
@@ -21,6 +22,7 @@ from helix.model.lines import encode_line
 from helix.model.manifest import ManifestEntry, Survey
 from helix.model.request import Reply, Request
 from helix.model.scorecard import UsageTotals
+from helix.model.sidelines import CandidateLine, DecisionLine, FailureLine
 from helix.model.trace import Trace
 from helix.model.verdict import MatrixVerdictFile
 from helix.planning import Prepared
@@ -73,7 +75,9 @@ class Work:
                     return
                 line = outcome.value.line
                 lines.append(at, encode_line(line))
-                notes.append(at, *(encode_line(note) for note in outcome.value.decisions))
+                notes.append(
+                    at, *(encode_line(note) for note in _decisions(outcome.value.decisions))
+                )
                 failures.append(at, *(encode_line(x) for x in _failures(line)))
                 candidates.append(at, *(encode_line(x) for x in _candidates(line)))
 
@@ -197,28 +201,34 @@ def _usable(request: Request, reply: Reply) -> bool:
     return isinstance(read(reply, request.nonce, request.unit.criteria), Answer)
 
 
-def _failures(line: MatrixVerdictFile) -> Iterator[dict[str, Any]]:
+def _decisions(notes: list[dict[str, str]]) -> Iterator[DecisionLine]:
+    """Yield what the machinery decided on the way to a line, and why."""
+    for note in notes:
+        yield msgspec.convert(note, DecisionLine)
+
+
+def _failures(line: MatrixVerdictFile) -> Iterator[FailureLine]:
     """Yield what diagnostics should look at: capture faults and failed cells (METHOD 35, 82)."""
     if not line.fidelity.complete:
-        yield {
-            "traceId": line.trajectory_id,
-            "kind": "capture",
-            "text": line.fidelity.reason,
-            "localize": line.localize,
-        }
+        yield FailureLine(
+            trace_id=line.trajectory_id,
+            kind="capture",
+            text=line.fidelity.reason,
+            localize=line.localize,
+        )
     for verdict in line.verdicts:
         if verdict.result == "fail":
-            yield {
-                "traceId": line.trajectory_id,
-                "kind": "criterion",
-                "criterionId": verdict.criterion_id,
-                "text": verdict.critique,
-                "refs": verdict.refs,
-                "localize": line.localize,
-            }
+            yield FailureLine(
+                trace_id=line.trajectory_id,
+                kind="criterion",
+                criterion_id=verdict.criterion_id,
+                text=verdict.critique,
+                refs=verdict.refs,
+                localize=line.localize,
+            )
 
 
-def _candidates(line: MatrixVerdictFile) -> Iterator[dict[str, Any]]:
+def _candidates(line: MatrixVerdictFile) -> Iterator[CandidateLine]:
     """Yield what was seen without a criterion for it, for discover (METHOD 37)."""
     for candidate in line.candidates:
-        yield {"traceId": line.trajectory_id, "candidate": candidate}
+        yield CandidateLine(trace_id=line.trajectory_id, candidate=candidate)

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import msgspec
 import pytest
 import yaml
 
 from helix import evaluate
+from helix.app.commands.schema import schema
 from helix.demo import generate, write
 from helix.demo.labels import CODE_ROWS, HYBRID_ROWS, ROWS
 from helix.demo.rekey import REPLIES, SUITE, recorded, rekeyed
@@ -49,6 +51,24 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
 @pytest.fixture(scope="module")
 def lines(finished: Finished) -> dict[str, MatrixVerdictFile]:
     return {line.trajectory_id: line for line in finished.verdicts()}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("decisions.jsonl", "decision"),
+        ("failures.jsonl", "failure"),
+        ("candidates.jsonl", "candidate"),
+    ],
+)
+def test_what_stands_beside_the_verdicts_follows_its_schema(
+    finished: Finished, name: str, kind: str
+) -> None:
+    written = (finished.run_dir / name).read_text(encoding="utf-8").splitlines()
+    valid = jsonschema_rs.validator_for(schema(kind))
+    found = [json.loads(line) for line in written]
+    assert found and {line["schemaVersion"] for line in found} == {"1.0"}
+    assert [error.message for line in found for error in valid.iter_errors(line)] == []
 
 
 def wanted(trace: str, row: str) -> tuple[str, str | None]:

@@ -14,8 +14,11 @@ from helix.app.shapes import written_shape
 from helix.errors import ExitCode, UnknownNameError, unknown
 
 SHAPES = {
+    "candidate": ("helix.model.sidelines", "CandidateLine", "one line of candidates.jsonl"),
     "config": ("helix.model.config", "Config", "the configuration of a run"),
     "criterion": ("helix.model.criterion", "Criterion", "one row of a suite"),
+    "decision": ("helix.model.sidelines", "DecisionLine", "one line of decisions.jsonl"),
+    "failure": ("helix.model.sidelines", "FailureLine", "one line of failures.jsonl"),
     "manifest": ("helix.model.manifest", "ManifestEntry", "one line of manifest.jsonl"),
     "packet": ("helix.model.packet", "MatrixPacket", "what a judge is asked about one trace"),
     "plan": ("helix.model.plan", "Plan", "plan.json, a frozen run"),
