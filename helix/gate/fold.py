@@ -211,6 +211,9 @@ def _many(count: int, noun: str) -> str:
 
 
 def _answered(judge: JudgeRecord, run: RunTally) -> JudgeRecord:
-    if not run.models:
-        return judge
-    return msgspec.structs.replace(judge, returned_model=", ".join(sorted(run.models)))
+    found = tuple(msgspec.json.decode(text) for text in sorted(run.effective))
+    return msgspec.structs.replace(
+        judge,
+        effective=found[0] if len(found) == 1 else found or None,
+        returned_model=", ".join(sorted(run.models)) or None,
+    )

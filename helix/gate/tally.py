@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from helix.gate.states import (
     GateRow,
     Known,
@@ -160,6 +162,7 @@ class RunTally:
     causes: Counter[str] = field(default_factory=Counter)
     verification: Counter[str] = field(default_factory=Counter)
     models: set[str] = field(default_factory=set)
+    effective: set[bytes] = field(default_factory=set)
     unpinned: bool = False
     cut: set[str] = field(default_factory=set)
 
@@ -185,6 +188,8 @@ class RunTally:
             self.unpinned |= line.temperature is None
             if line.returned_model is not None:
                 self.models.add(line.returned_model)
+            if line.provenance is not None and line.provenance.reply is not None:
+                self.effective.add(msgspec.json.encode(line.effective, order="deterministic"))
 
     def add_verdict(self, verdict: Verdict, row: RowTally | None, policy: Policy) -> None:
         """Take in one verdict: who made it, whether its evidence stands, who verified it."""

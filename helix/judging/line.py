@@ -59,7 +59,6 @@ class Adjudicated:
 
     line: MatrixVerdictFile
     decisions: list[dict[str, str]] = field(default_factory=list)
-    effective: dict[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,10 +296,7 @@ def _line(job: Job, settings: Settings, cells: _Cells, judged: Judged | None) ->
         warnings=_emit_gaps(judged),
         provenance=_provenance(job, settings, judged),
     )
-    done = Adjudicated(_pinned(line, settings, judged), _noted(job, judged))
-    if judged is not None:
-        done.effective = judged.effective
-    return done
+    return Adjudicated(_pinned(line, settings, judged), _noted(job, judged))
 
 
 def _emit_gaps(judged: Judged | None) -> tuple[str, ...]:
@@ -341,6 +337,7 @@ def _pinned(
         temperature=pin.temperature,
         judge_identity=judged.reviewer or pin.identity,
         returned_model=judged.returned_model,
+        effective=judged.effective,
     )
 
 

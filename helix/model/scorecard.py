@@ -113,11 +113,15 @@ class Verification(Whole, frozen=True, kw_only=True):
 
 
 class JudgeRecord(Whole, frozen=True, kw_only=True):
-    """The pin as requested and as it took effect, and who answered; null is not recorded."""
+    """The pin as requested and as it took effect, and who answered; null is not recorded.
+
+    `effective` is a list where answers came under several parameters, null among them for an
+    answer that recorded none.
+    """
 
     backend: str
     requested: dict[str, Any]
-    effective: dict[str, Any] | None = None
+    effective: dict[str, Any] | tuple[dict[str, Any] | None, ...] | None = None
     returned_model: str | None = None
 
 

@@ -181,13 +181,15 @@ def tallied(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{n:,} {name}" for name, n in ordered) or "none"
 
 
-def parameters(values: dict[str, Any] | None) -> str:
-    """Return a pin's parameters in one line, sorted; None is not recorded.
+def parameters(values: dict[str, Any] | Sequence[dict[str, Any] | None] | None) -> str:
+    """Return a pin's parameters in one line, sorted; None is not recorded; several, each told.
 
     Parameters that were left to the provider are passed over, but for the temperature (METHOD 42).
     """
     if values is None:
         return NOT_RECORDED
+    if not isinstance(values, dict):
+        return " | ".join(map(parameters, values))
     shown = {
         key: value
         for key, value in sorted(values.items())

@@ -17,6 +17,7 @@ from helix.model.verdict import (
     Fidelity,
     MatrixVerdictFile,
     NotApplicable,
+    Provenance,
     Ref,
     Verdict,
     Verification,
@@ -372,3 +373,31 @@ def test_a_trace_whose_id_is_the_name_of_a_task_is_no_run_of_it() -> None:
     lines = [line("X", {"c1": "fail"}), line("t2", {"c1": "pass"})]
     card = result([gate_row()], lines, policy=Policy(per_task=(1, 2)), over=found)
     assert card.run_verdict == "incomplete"
+
+
+WARM, COLD = {"temperature": 1, "seed": 7}, {"seed": 7, "temperature": 0}
+
+
+@pytest.mark.parametrize(
+    ("answered", "effective"),
+    [
+        ([], None),
+        ([None, None], None),
+        ([COLD, {"temperature": 0, "seed": 7}], COLD),
+        ([COLD, WARM, COLD], (COLD, WARM)),
+        ([COLD, None], (None, COLD)),
+    ],
+)
+def test_the_parameters_that_took_effect_are_told_and_several_are_all_told(
+    answered: list[Any], effective: Any
+) -> None:
+    lines = [
+        line(f"t{at}", {"c1": "pass"}, made="judge", judge_model="m", effective=found,
+             provenance=Provenance(trace="d", criteria="d", prompt="d", reply="d"))
+        for at, found in enumerate(answered)
+    ]  # fmt: skip
+    unanswered = line("t9", {"c1": "lost"}, judge_model="m")
+    asked = JudgeRecord(backend="replay", requested={"temperature": 0})
+    for order in ([*lines, unanswered], [unanswered, *reversed(lines)]):
+        told = result([gate_row(klass="judge")], order, judge=asked).judge.effective
+        assert list(told) == list(effective) if isinstance(effective, tuple) else told == effective

@@ -13,7 +13,7 @@ from helix.grounding import Ground, resolved, settle
 from helix.judging.rendering import derive_nonce
 from helix.model.config import SubjectConfig
 from helix.model.packet import Premise
-from helix.model.request import NoReply, Request
+from helix.model.request import NoReply, Reply, Request
 from helix.model.verdict import Assumption, Litmus, Ref, Verdict
 from helix.registry import Decision
 from tests.judging.bench import Answerer, ask, reply, row, trace_of, verdict
@@ -32,8 +32,6 @@ EVIDENT = Ref(obs="s2", path="input.loan", value="L-204")
 
 
 def answering(*verdicts: dict[str, Any], **fields: Any) -> Answerer:
-    from helix.model.request import Reply
-
     return lambda request: Reply(text=reply(request.nonce, *verdicts, **fields))
 
 
@@ -453,3 +451,11 @@ def test_an_example_from_dev_or_test_is_refused(split: Any) -> None:
     shot = {"trace_id": "t7", "split": split, "text": "x", "critique": "y", "result": "pass"}
     with pytest.raises(ValueError, match=r"must be train \(got .*measured on"):
         row(few_shot=[shot])
+
+
+@pytest.mark.parametrize("effective", [{"temperature": 0, "seed": 7}, None])
+def test_the_parameters_of_an_answer_stand_in_its_line(effective: Any) -> None:
+    def said(request: Request) -> Reply:
+        return Reply(text=reply(request.nonce, verdict(refs=[HELD])), effective=effective)
+
+    assert ask(trace_of(STEPS), [row()], said)[0].line.effective == effective
