@@ -137,23 +137,30 @@ class Observation:
         return self._output is not None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON shape that paths walk and canonical JSONL holds; absent fields left out.
+        """Return the JSON shape of canonical JSONL, absent fields left out.
 
         `input` and `output` are always there (null when nothing was recorded).
         """
+        record: dict[str, Any] = {}
+        for key in _OBSERVATION:
+            record |= self.fields(key) or ({"output": None} if key == "output" else {})
+        return record
+
+    def walked(self) -> dict[str, Any]:
+        """Return the JSON shape that paths walk: a result that was not recorded is not there."""
         record: dict[str, Any] = {}
         for key in _OBSERVATION:
             record |= self.fields(key)
         return record
 
     def fields(self, key: Any) -> dict[str, Any]:
-        """Return what `to_dict` holds under one key, and decode nothing else; all for no key."""
+        """Return what `walked` holds under one key, and decode nothing else; all for no key."""
         if key == "output":
-            return {"output": self.output}
+            return {"output": self.output} if self.has_output else {}
         if key == "input":
             return {"input": self.input}
         if not isinstance(key, str):
-            return self.to_dict()
+            return self.walked()
         if key == "flags":
             return {"flags": list(self.flags)} if self.flags else {}
         value = getattr(self, _OBSERVATION[key]) if key in _OBSERVATION else None
@@ -269,7 +276,7 @@ class Trace:
 
     def _build(self, root: str) -> Any:
         if root == "observations":
-            return [o.to_dict() for o in self.observations]
+            return [o.walked() for o in self.observations]
         if root == "transcript":
             return [m.to_dict() for m in self.transcript]
         return getattr(self, root)
@@ -285,7 +292,8 @@ class Trace:
         if self.flags:
             record["flags"] = list(self.flags)
         record |= {"input": self.input, "output": self.output}
-        record |= {"observations": self.part("observations"), "transcript": self.part("transcript")}
+        record["observations"] = [o.to_dict() for o in self.observations]
+        record["transcript"] = self.part("transcript")
         extras = {"usage": self.usage, "labels": self.labels, "raw": self.raw}
         record |= {key: value for key, value in extras.items() if value}
         return record
