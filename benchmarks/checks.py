@@ -10,7 +10,7 @@ are timed, in turns, the best of the rounds, in CPU time of one process:
 
 - bytes: the floor under everyone: the file's lines, SHA-256 of each, and msgspec's bare decode;
 - decided: the lines read, digested, decoded and ten rows decided;
-- run: the whole of `helix.evaluate`, with survey, verdict lines and scorecard;
+- run: the whole of `helix.evaluate`, from the survey to the run directory;
 - pydantic-evals: `Dataset.evaluate_sync` with ten evaluators that ask the same of decoded
   traces, with decoding and without;
 - agentevals: ten trajectory evaluators on decoded traces, against a reference of the same calls.
@@ -190,12 +190,13 @@ def helix_works(path: Path, tools: dict[str, str], registry: Registry) -> dict[s
             for row in compiled.rows:
                 decide(row, trace, context)
 
+    run_dir = path.parent / "run"
     works: dict[str, Work] = {"bytes": floor}
     for label, tool in tools.items():
         made = suite(tool)
         compiled = compile_suite(made, registry)
         works[f"decided, {label}"] = lambda compiled=compiled: decided(compiled)
-        works[f"run, {label}"] = lambda made=made: helix.evaluate(path, made)
+        works[f"run, {label}"] = lambda made=made: helix.evaluate(path, made, run_dir=run_dir)
     return works
 
 

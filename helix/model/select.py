@@ -83,9 +83,9 @@ def observation_fields(observation: Observation, steps: tuple[Any, ...]) -> Any:
     A result that was not recorded is missing here, and null where a path starts at the root.
     """
     head = steps[0] if steps else None
-    if head == "output" and not observation.has_output:
-        return {}
-    return observation.fields(head)
+    if head == "output":
+        return {"output": observation.output} if observation.has_output else {}
+    return {"input": observation.input} if head == "input" else observation.fields(head)
 
 
 def walk_root(trace: Trace, steps: tuple[Any, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:

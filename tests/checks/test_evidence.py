@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix.checks.evidence import cite, excerpt, token_offsets
+from helix.checks.parameters import compile_pattern
 from helix.fieldpath import MISSING, parse, parse_relative
 from helix.grounding import dead, resolve_refs
 from helix.model.jsontext import NonFinite
@@ -121,3 +122,20 @@ def test_an_excerpt_is_part_of_its_text_and_holds_the_span(text: str, data: st.D
 )
 def test_a_token_is_found_on_its_boundaries(needle: str, text: str, found: list[int]) -> None:
     assert list(token_offsets(needle, text)) == found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("é+", "caféé x", "éé"),
+        ("x$", "é\ud800x", "x"),
+        ("[^é]", "é\ud800a", "\ud800"),
+        ("€ ?[0-9]+", "für €20 😀", "€20"),
+        ("😀", "für €20 😀!", "😀"),
+        ("$", "é", ""),
+    ],
+)
+def test_a_pattern_is_found_at_offsets_of_characters(pattern: str, text: str, found: str) -> None:
+    span = compile_pattern(pattern).find(text)
+    assert span is not None
+    assert text[slice(*span)] == found
