@@ -80,7 +80,7 @@ def _only_address(steps: tuple[Any, ...]) -> str | None:
 def observation_fields(observation: Observation, steps: tuple[Any, ...]) -> Any:
     """Return the part of an observation that the steps start in, without decoding the rest.
 
-    A result that was not recorded is missing here, and null where a path starts at the root.
+    A result that was not recorded is missing.
     """
     head = steps[0] if steps else None
     if head == "output":
