@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, Any
 
-import jsonschema_rs
 import re2
 from pydantic import (
     BeforeValidator,
@@ -108,6 +107,8 @@ def _json_schema(value: Any) -> JsonSchema:
         return value
     if not isinstance(value, dict | bool):
         raise ValueError(f"must be a JSON Schema, an object (got {_kind(value)})")
+    import jsonschema_rs  # Costs more than most runs; few suites hold a schema.
+
     try:
         compiled = jsonschema_rs.validator_for(
             value, offline=True, pattern_options=jsonschema_rs.RegexOptions()
