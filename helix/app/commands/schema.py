@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from helix.app import console
-from helix.app.plugins import registry
-from helix.app.shapes import written_shape
 from helix.errors import ExitCode, UnknownNameError, unknown
 
 SHAPES = {
@@ -56,6 +54,9 @@ def schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema of a shape by its name; UnknownNameError lists the names."""
     if name not in SHAPES:
         raise UnknownNameError(unknown("schema", name, SHAPES))
+    from helix.app.plugins import registry
+    from helix.app.shapes import written_shape
+
     module, attribute, _ = SHAPES[name]
     shape = getattr(importlib.import_module(module), attribute)
     if hasattr(shape, "model_json_schema"):
