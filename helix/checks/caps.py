@@ -73,6 +73,7 @@ def caps(trace: Trace, params: CapsParams, context: CheckContext) -> Decision:
     | the count or amount is at most the cap | pass |
     | it is more, or what is known of it alone is more | fail |
     | usage or a part of it not recorded: never 0 | uncertain (missing-field; `on_missing`) |
+    | a sum that some model calls are missing from, within the cap | uncertain (missing-field) |
     | usage that is no number, negative or non-finite | uncertain (not-decidable) |
     | `retries`: arguments not recorded, redacted or non-finite, where it matters | uncertain |
     | no observation, no tool call, no call of a known tool | na |
@@ -165,6 +166,9 @@ def _usage(trace: Trace, name: str, places: list[Place], cap: float, params: Cap
         if place.value is MISSING or place.value is None:
             text = f"{place.path} was not recorded"
             return missing(trace, place, params.on_missing, text)
+        if place.path.removeprefix("usage.") in trace.usage.get("partial", ()):
+            text = f"{place.path} is a part of the whole: not every model call recorded its own"
+            return Reading("uncertain", text, (quote(trace, place),), "missing-field")
         if not _is_amount(place.value):
             text = f"{place.path} is {shown(place.value)}, which is no amount"
             return Reading("uncertain", text, (quote(trace, place),), "not-decidable")

@@ -18,6 +18,7 @@ from helix.checks.outcome import (
     capped,
     uncalled,
     unknown_tools,
+    worst_told,
 )
 from helix.checks.parameters import Name, PathParam, example
 from helix.checks.sentences import Claim, claims
@@ -28,8 +29,6 @@ from helix.fieldpath import parse
 from helix.model.select import Place, select
 from helix.model.trace import Observation, Trace
 from helix.registry import Check, CheckContext, Decision
-
-MOST_CITED = 4
 
 
 def _listed(value: object) -> object:
@@ -135,18 +134,10 @@ class Deeds:
     def reading(self, place: Place, found: Sequence[Claim]) -> Reading:
         """Return what the claims at one place say: the worst of them, told together."""
         used: set[str] = set()
-        readings = [(claim, r) for claim in found if (r := self._of(place, claim, used))]
+        readings = [(claim.span, r) for claim in found if (r := self._of(place, claim, used))]
         if not readings:
             return Reading("na", f"{spot(self._trace, place)} claims no deed")
-        for state in ("fail", "uncertain", "pass"):
-            chosen = [(claim, r) for claim, r in readings if r.state == state]
-            if chosen:
-                break
-        first = chosen[0][1]
-        more = f" (and {len(chosen) - 1} more)" if len(chosen) > 1 else ""
-        citing = [quote(self._trace, place, claim.span) for claim, _ in chosen[:MOST_CITED]]
-        citing += [one for _, reading in chosen[:MOST_CITED] for one in reading.citing]
-        return Reading(first.state, f"{first.text}{more}", tuple(citing), first.cause)
+        return worst_told(self._trace, place, readings)
 
     def _of(self, place: Place, claim: Claim, used: set[str]) -> Reading | None:
         if not set(claim.bases).isdisjoint(self._params.ignore):

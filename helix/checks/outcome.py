@@ -8,7 +8,8 @@ from typing import Literal
 import msgspec
 
 from helix.checks.conditions import ANY, Selector
-from helix.checks.evidence import MOST_REFS, Citing, gap, look
+from helix.checks.evidence import MOST_REFS, Citing, gap, look, quote
+from helix.checks.parameters import Span
 from helix.checks.roles import ROLES, same_role
 from helix.errors import did_you_mean
 from helix.fieldpath import FieldPath
@@ -21,6 +22,7 @@ from helix.registry import CheckContext, Decision
 OnMissing = Literal["uncertain", "fail", "na"]
 ON_MISSING = "What a field that is not there counts as."
 WORST_FIRST: tuple[CellState, ...] = ("fail", "uncertain", "pass", "na")
+MOST_TOLD = 4
 ANY_ORDER: tuple[CellState, ...] = ("pass", "uncertain", "fail", "na")
 
 
@@ -42,6 +44,19 @@ class Reading(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """Why, in words."""
         return self.why if isinstance(self.why, str) else self.why()
+
+
+def worst_told(
+    trace: Trace, place: Place, readings: Sequence[tuple[Span | None, Reading]]
+) -> Reading:
+    """Return what parts of one text say: the worst of them, told together, each part cited."""
+    worst = min((r.state for _, r in readings), key=WORST_FIRST.index)
+    chosen = [(span, reading) for span, reading in readings if reading.state == worst]
+    first = chosen[0][1]
+    more = f" (and {len(chosen) - 1} more)" if len(chosen) > 1 else ""
+    citing = [quote(trace, place, span) for span, _ in chosen[:MOST_TOLD]]
+    citing += [one for _, reading in chosen[:MOST_TOLD] for one in reading.citing]
+    return Reading(first.state, f"{first.text}{more}", tuple(citing), first.cause)
 
 
 def missing(trace: Trace, place: Place, state: CellState, text: Why) -> Reading:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from pydantic import Field
 
 from helix.checks.evidence import Citing, nonfinite, quote, shown, spot
 from helix.checks.fields import FIELD, decide_field
 from helix.checks.mentions import Kind, Mention, mentions
-from helix.checks.outcome import ON_MISSING, OnMissing, Reading, capped, unknown_tools
+from helix.checks.outcome import ON_MISSING, OnMissing, Reading, capped, unknown_tools, worst_told
 from helix.checks.parameters import Params, PathParam, Paths, PatternParam, example
 from helix.checks.roles import Role
 from helix.checks.sources import GIVEN_CHANNELS, GIVERS, Found, Sources, given, nowhere
 from helix.model.select import Place, select
 from helix.model.trace import Trace
 from helix.registry import Check, CheckContext, Decision
-
-MOST_CITED = 4
 
 
 class ReplyParams(Params):
@@ -115,20 +113,7 @@ class _Reply:
         if not found:
             text = f"{spot(self._trace, place)} states nothing that could be looked up"
             return Reading("na", text)
-        return self._worst(place, found)
-
-    def _worst(self, place: Place, found: Sequence[Mention]) -> Reading:
-        """Return what the statements at one place say: the worst of them, told together."""
-        readings = [(mention, self._of(place, mention)) for mention in found]
-        for state in ("fail", "uncertain", "pass"):
-            chosen = [(m, r) for m, r in readings if r.state == state]
-            if chosen:
-                break
-        first = chosen[0][1]
-        more = f" (and {len(chosen) - 1} more)" if len(chosen) > 1 else ""
-        citing = [quote(self._trace, place, m.span) for m, _ in chosen[:MOST_CITED]]
-        citing += [one for _, reading in chosen[:MOST_CITED] for one in reading.citing]
-        return Reading(first.state, f"{first.text}{more}", tuple(citing), first.cause)
+        return worst_told(self._trace, place, [(m.span, self._of(place, m)) for m in found])
 
     def _of(self, place: Place, mention: Mention) -> Reading:
         said = f"{spot(self._trace, place)} states {shown(mention.text)}"

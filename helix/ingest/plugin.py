@@ -3,69 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
-from helix.ingest.formats import (
-    agentrx,
-    anthropic,
-    atif,
-    claude_code,
-    codex,
-    gemini_cli,
-    helix_jsonl,
-    inspect,
-    langfuse,
-    langsmith,
-    mini_swe_agent,
-    mlflow,
-    openai_chat,
-    openai_responses,
-    openhands,
-    openinference,
-    otel_genai,
-    swe_agent,
-    tau2_bench,
-    tau_bench,
-    trajectory_judge,
-    unitf,
-    vercel_ai,
-    who_and_when,
-)
 from helix.ingest.sampling import SAMPLERS
 from helix.registry import Format, Sampler, hookimpl
 
 _FORMATS = (
-    agentrx,
-    anthropic,
-    atif,
-    claude_code,
-    codex,
-    gemini_cli,
-    helix_jsonl,
-    inspect,
-    langfuse,
-    langsmith,
-    mini_swe_agent,
-    mlflow,
-    openai_chat,
-    openai_responses,
-    openhands,
-    openinference,
-    otel_genai,
-    swe_agent,
-    tau2_bench,
-    tau_bench,
-    trajectory_judge,
-    unitf,
-    vercel_ai,
-    who_and_when,
+    "agentrx",
+    "anthropic",
+    "atif",
+    "claude_code",
+    "codex",
+    "gemini_cli",
+    "helix_jsonl",
+    "inspect",
+    "langfuse",
+    "langsmith",
+    "mini_swe_agent",
+    "mlflow",
+    "openai_chat",
+    "openai_responses",
+    "openhands",
+    "openinference",
+    "otel_genai",
+    "swe_agent",
+    "tau2_bench",
+    "tau_bench",
+    "trajectory_judge",
+    "unitf",
+    "vercel_ai",
+    "who_and_when",
 )
 
 
 @hookimpl
 def helix_register_formats(register: Callable[[Format], None]) -> None:
     """Register the built-in trace formats."""
-    for module in _FORMATS:
-        register(module.FORMAT)
+    for name in _FORMATS:
+        register(import_module(f"helix.ingest.formats.{name}").FORMAT)
 
 
 @hookimpl

@@ -248,15 +248,29 @@ class _Builder:
         return self._spans[self._tree.order[0]] if self._spans else None
 
     def _usage(self) -> dict[str, Any]:
-        """The sums of the innermost spans that tell their usage, and how long the root took."""
+        """The sums of the innermost spans that tell their usage, and how long the root took.
+
+        `partial` names the sums that lack what one of these spans, or a model's answer outside of
+        them, did not tell: a part is not the whole (METHOD 86).
+        """
+        spans = self._spans
+        told = self._tree.innermost(bool(span.usage) for span in spans)
+        models = self._tree.innermost(bool(s.usage) or s.type == GENERATION for s in spans)
+        silent = not all(self._stands_in(at, told) for at in models)
         total: dict[str, Any] = {}
-        for at in self._tree.innermost(bool(span.usage) for span in self._spans):
-            for key, value in self._spans[at].usage.items():
+        for at in told:
+            for key, value in spans[at].usage.items():
                 total[key] = total.get(key, 0) + value
+        partial = [k for k in total if silent or any(k not in spans[at].usage for at in told)]
         root = self._root()
         if root is not None and root.start is not None and root.end is not None:
             total["latencyMs"] = (root.end - root.start) / 1e6
-        return total
+        return total | ({"partial": sorted(partial)} if partial else {})
+
+    def _stands_in(self, at: int | None, holders: Sequence[int]) -> bool:
+        while at is not None and at not in holders:
+            at = self._tree.parents[at]
+        return at is not None
 
     def _raw(self, given: Any) -> dict[str, Any] | None:
         raw = dict((given() if callable(given) else given) or {})

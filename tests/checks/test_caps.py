@@ -80,6 +80,13 @@ def test_usage_is_decided_as_the_truth_table_says(
     assert verdict(ask("caps", params, trace(usage=usage))) == expected
 
 
+@pytest.mark.parametrize(("cap", "expected"), [(0.4, "fail"), (0.6, "uncertain: missing-field")])
+def test_a_sum_that_lacks_a_part_can_fail_and_never_pass(cap: float, expected: str) -> None:
+    about = trace(usage={"costUsd": 0.5, "promptTokens": 9, "partial": ["costUsd"]})
+    assert verdict(ask("caps", {"cost_usd": cap}, about)) == expected
+    assert verdict(ask("caps", {"prompt_tokens": 9}, about)) == "pass"
+
+
 def test_a_tool_that_nobody_knows_is_uncertain_and_hides_no_fail() -> None:
     about = trace(call("a"), call("a"))
     unknown = {"calls_of": {"b": 1}}

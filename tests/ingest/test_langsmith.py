@@ -103,6 +103,7 @@ def test_each_run_is_one_observation_and_each_call_is_one_with_its_run(trace: Tr
     assert trace.output["response"] == "Sunny; no news."
     assert trace.usage["promptTokens"] == 14
     assert trace.usage["costUsd"] == 0.5
+    assert trace.usage["partial"] == ["costUsd"], "only one of the two model calls told its cost"
 
 
 def test_results_errors_and_broken_arguments_are_told_as_declared(trace: Trace) -> None:
