@@ -20,6 +20,7 @@ from helix.ingest.history import History, News, Said, ToolCall, keys_of, spelled
 from helix.ingest.identity import Ids, derived_id, normalised_id
 from helix.ingest.pairing import NOT_RECORDED, Call, Pairing, Result
 from helix.ingest.tree import arranged
+from helix.ingest.usage import summed
 from helix.model.trace import TOOL, Message, Observation, Source, Trace
 
 __all__ = ["AGENT", "GENERATION", "MESSAGE", "SPAN", "Span", "build"]
@@ -250,22 +251,19 @@ class _Builder:
     def _usage(self) -> dict[str, Any]:
         """The sums of the innermost spans that tell their usage, and how long the root took.
 
-        `partial` names the sums that lack what one of these spans, or a model's answer outside of
-        them, did not tell: a part is not the whole (METHOD 86).
+        A model's answer outside of these spans makes every sum a part.
         """
         spans = self._spans
         told = self._tree.innermost(bool(span.usage) for span in spans)
         models = self._tree.innermost(bool(s.usage) or s.type == GENERATION for s in spans)
         silent = not all(self._stands_in(at, told) for at in models)
-        total: dict[str, Any] = {}
-        for at in told:
-            for key, value in spans[at].usage.items():
-                total[key] = total.get(key, 0) + value
-        partial = [k for k in total if silent or any(k not in spans[at].usage for at in told)]
+        used = [spans[at].usage for at in told]
+        keys = dict.fromkeys(key for usage in used for key in usage)
+        total = summed(used, {key: key for key in keys}, silent=silent)
         root = self._root()
         if root is not None and root.start is not None and root.end is not None:
             total["latencyMs"] = (root.end - root.start) / 1e6
-        return total | ({"partial": sorted(partial)} if partial else {})
+        return total
 
     def _stands_in(self, at: int | None, holders: Sequence[int]) -> bool:
         while at is not None and at not in holders:

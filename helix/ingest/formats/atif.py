@@ -20,6 +20,7 @@ from helix.ingest.identity import normalised_id
 from helix.ingest.leakage import split
 from helix.ingest.pairing import Call, Result
 from helix.ingest.times import nanoseconds
+from helix.ingest.usage import summed
 from helix.model.canonical import source_digest
 from helix.model.trace import TOOL, Source, Trace
 from helix.registry import Format, Match, Record
@@ -215,15 +216,14 @@ def _children(value: Json) -> list[Json]:
 def _usage(value: Json) -> Json:
     """The totals that the source gives, else the sums of what its steps give."""
     final = _mapping(value, "final_metrics")
-    own = [step for step in _steps(value) if step.get("is_copied_context") is not True]
-    usage: Json = {}
-    for name, key in _USAGE.items():
-        total = final.get(f"total_{key}")
-        given = [_mapping(step, "metrics").get(key) for step in own]
-        counted = [n for n in given if isinstance(n, int | float) and not isinstance(n, bool)]
-        if total is not None or counted:
-            usage[name] = total if total is not None else sum(counted)
-    return usage
+    given = {n: final[f"total_{k}"] for n, k in _USAGE.items() if f"total_{k}" in final}
+    own = [
+        _mapping(step, "metrics")
+        for step in _steps(value)
+        if step.get("source") == "agent" and step.get("is_copied_context") is not True
+    ]
+    open_ones = {n: k for n, k in _USAGE.items() if given.get(n) is None}
+    return summed(own, open_ones) | {n: v for n, v in given.items() if v is not None}
 
 
 def _envelope(value: Json) -> tuple[Json, Json]:

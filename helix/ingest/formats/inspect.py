@@ -21,6 +21,7 @@ from helix.ingest.leakage import is_label, split
 from helix.ingest.leftover import fresh
 from helix.ingest.pairing import Result, declared_error
 from helix.ingest.streams import EMPTY_LIST
+from helix.ingest.usage import summed
 from helix.model.canonical import source_digest
 from helix.model.manifest import LoadFailure
 from helix.model.trace import Source, Trace
@@ -191,14 +192,9 @@ def _add_tools(talk: Conversation, parts: Parts, messages: list[Json]) -> None:
 def _usage(sample: Json, parts: Parts) -> Json:
     """What the subject's model calls used, without a scorer's; else the sample's totals."""
     used = [_mapping(_mapping(event, "output"), "usage") for event in parts.models]
-    used = [usage for usage in used if usage]
-    if not used:
+    if not any(used):
         used = [u for u in _mapping(sample, "model_usage").values() if isinstance(u, dict)]
-    usage: Json = {}
-    for name, key in (("promptTokens", "input_tokens"), ("completionTokens", "output_tokens")):
-        counted = [u[key] for u in used if isinstance(u.get(key), int)]
-        if counted:
-            usage[name] = sum(counted)
+    usage = summed(used, {"promptTokens": "input_tokens", "completionTokens": "output_tokens"})
     seconds = sample.get("total_time")
     if isinstance(seconds, int | float) and not isinstance(seconds, bool):
         usage["latencyMs"] = seconds * 1000

@@ -14,13 +14,14 @@ from helix.errors import FormatError
 from helix.ingest.formats.openai_chat import conversation, is_messages
 from helix.ingest.identity import normalised_id
 from helix.ingest.leakage import is_label, split
+from helix.ingest.usage import summed
 from helix.model.canonical import canonical_bytes
 from helix.model.trace import Trace
 from helix.registry import Format, Match, Record
 
 _METADATA = ("trial", "seed", "termination_reason", "start_time", "end_time", "timestamp")
 _LABELS = frozenset({"review", "user_only_review", "auth_classification", "hallucination_check"})
-_TOKENS = (("promptTokens", "prompt_tokens"), ("completionTokens", "completion_tokens"))
+_TOKENS = {"promptTokens": "prompt_tokens", "completionTokens": "completion_tokens"}
 
 
 def detect(value: Any) -> Match | None:
@@ -110,11 +111,7 @@ def _usage(run: Mapping[str, Any], messages: list[Any]) -> dict[str, Any]:
         for m in messages
         if isinstance(m, dict) and m.get("role") == "assistant" and isinstance(m.get("usage"), dict)
     ]
-    usage: dict[str, Any] = {}
-    for name, key in _TOKENS:
-        counts = [u[key] for u in told if isinstance(u.get(key), int)]
-        if counts:
-            usage[name] = sum(counts)
+    usage = summed(told, _TOKENS)
     if isinstance(run.get("agent_cost"), int | float):
         usage["costUsd"] = run["agent_cost"]
     return usage
