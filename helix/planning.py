@@ -83,7 +83,7 @@ def prepare(
 def _refuse_unbuilt(config: Config) -> None:
     """Refuse what the configuration knows and this version does not do, rather than ignore it."""
     unbuilt = {
-        "judge.axis=criterion": config.judge.axis == "criterion",
+        f"judge.axis={config.judge.axis}": config.judge.axis != "trajectory",
         "judge.two_pass=true": config.judge.two_pass,
         "judge.allow_unpinned_temperature=true": config.judge.allow_unpinned_temperature,
         f"verifier={config.verifier.backend}": config.verifier.backend != "none",
@@ -103,16 +103,19 @@ def make_pin(config: JudgeConfig, judge: Judge, section: str) -> Pin:
     extra = dict(config.extra)
     if config.script:
         extra["scriptDigest"] = _script_digest(config.script)
+    if config.command:
+        extra["command"] = list(config.command)
     model = config.model or "none"
     return Pin(
         backend=judge.name,
         model=model,
         identity=config.identity or f"{judge.name}:{model}",
-        temperature=0.0,
+        temperature=None if config.allow_unpinned_temperature else 0.0,
         seed=config.seed,
         max_tokens=config.max_tokens,
         extra=extra,
         base_url=config.base_url,
+        structured=config.structured,
     )
 
 
@@ -273,6 +276,7 @@ def _pin_dict(pin: Pin) -> dict[str, Any]:
         "maxTokens": pin.max_tokens,
         "extra": pin.extra,
         "baseUrl": pin.base_url,
+        "structured": pin.structured,
     }
 
 

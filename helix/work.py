@@ -54,7 +54,9 @@ class Work:
         judge = self.prepared.judge
         if judge.asks and any(row.method != "deterministic" for row in self.prepared.rows):
             config = self.prepared.config
-            settings = JudgeSettings(config.judge, config.paths.state, str(self.folder))
+            settings = JudgeSettings(
+                config.judge, config.paths.state, str(self.folder), config.limits.deadline_s
+            )
             self._backend = judge.open(settings)
 
     def carry_out(self, on_event: OnEvent | None, log: RunLog) -> UsageTotals:

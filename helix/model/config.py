@@ -67,7 +67,9 @@ class JudgeConfig(Section):
     model_aliases: tuple[str, ...] = ()
     dir: str | None = None
     script: str | None = None
-    axis: Literal["trajectory", "criterion"] = "trajectory"
+    command: tuple[str, ...] = ()
+    structured: Literal["auto", "schema", "instruction"] = "auto"
+    axis: Literal["trajectory", "criterion", "code-quality"] = "trajectory"
     two_pass: bool = False
     allow_unpinned_temperature: bool = False
 

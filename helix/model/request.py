@@ -39,6 +39,7 @@ class Pin(msgspec.Struct, frozen=True, rename="camel"):
     max_tokens: int | None = None
     extra: dict[str, Any] = {}
     base_url: str | None = None
+    structured: Literal["auto", "schema", "instruction"] = "auto"
 
 
 class Unit(msgspec.Struct, frozen=True, rename="camel"):
@@ -57,7 +58,9 @@ class Unit(msgspec.Struct, frozen=True, rename="camel"):
 class Request(msgspec.Struct, frozen=True, rename="camel"):
     """One question to a judge or verifier.
 
-    `reply_schema` is the JSON Schema of the wanted reply; `nonce` must be echoed in it.
+    `reply_schema` is the JSON Schema of the wanted reply; `nonce` must be echoed in it. `not_by`
+    names the reviewer who may not answer, because the question is about their own answer; it
+    changes who is asked and not what, so it is in no key (METHOD 47).
     """
 
     unit: Unit
@@ -65,6 +68,7 @@ class Request(msgspec.Struct, frozen=True, rename="camel"):
     messages: tuple[Message, ...]
     nonce: str
     reply_schema: dict[str, Any] | None = None
+    not_by: str | None = None
 
     @property
     def prompt_digest(self) -> str:

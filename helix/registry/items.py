@@ -133,11 +133,14 @@ class Backend(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JudgeSettings:
-    """What a backend is opened with: its config section, and the folders it may use."""
+    """What a backend is opened with: its config section, the folders it may use, the seconds
+    after which an answer is no longer waited for (`limits.deadline_s`).
+    """
 
     config: JudgeConfig
     state_dir: str
     run_dir: str
+    deadline_s: float = 120.0
 
 
 @dataclass(frozen=True, slots=True)
