@@ -55,7 +55,8 @@ def derive_nonce(text: str) -> str:
         counter += 1
 
 
-def _body(packet: MatrixPacket, channels: tuple[str, ...], nonce: str) -> str:
+def recording(packet: MatrixPacket, nonce: str) -> list[str]:
+    """Return a packet's recording inside its fence, and after it what of it is not shown."""
     parts = [f"<<<RECORDING {nonce}", f"recording id: {_line(packet.trajectory_id)}"]
     if packet.route is not None:
         parts.append(f"route: {_line(packet.route)}")
@@ -64,13 +65,21 @@ def _body(packet: MatrixPacket, channels: tuple[str, ...], nonce: str) -> str:
     items: list[Any] = sorted([*packet.transcript, *packet.trajectory], key=lambda i: i.seq)
     parts += [message_text(i) if isinstance(i, ShownMessage) else step_text(i) for i in items]
     parts += ["", "## what it ended with", *map(leaf_text, packet.output)]
-    parts += [*_aside(packet), f"RECORDING {nonce}>>>", "", _coverage(packet)]
-    parts += ["", "## the agent", _profile(packet)]
+    return [*parts, *_aside(packet), f"RECORDING {nonce}>>>", "", _coverage(packet)]
+
+
+def surroundings(packet: MatrixPacket, channels: tuple[str, ...]) -> list[str]:
+    """Return what is known besides the recording: the agent, premises, complete channels."""
+    parts = ["", "## the agent", _profile(packet)]
     if packet.premises:
         parts += ["", "## premises that people vouch for, citable by id"]
         parts += [f"{p.id} ({p.kind}, {p.by}, {p.at}): {p.text}" for p in packet.premises]
     declared = ", ".join(channels) or "none"
-    parts += ["", f"channels declared complete: {declared}"]
+    return [*parts, "", f"channels declared complete: {declared}"]
+
+
+def _body(packet: MatrixPacket, channels: tuple[str, ...], nonce: str) -> str:
+    parts = [*recording(packet, nonce), *surroundings(packet, channels)]
     parts += ["", "## criteria", *map(_row, packet.criteria)]
     ids = tuple(row.criterion_id for row in packet.criteria)
     parts += ["", f"Schema of the answer: {canonical_text(reply_schema(ids))}"]
