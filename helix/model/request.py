@@ -110,6 +110,13 @@ class Usage(msgspec.Struct, frozen=True, rename="camel"):
     cost_micro_usd: int | None = None
 
 
+class Price(msgspec.Struct, frozen=True):
+    """What one token of a model costs, in micro-USD: of the prompt, and of the completion."""
+
+    prompt: float
+    completion: float
+
+
 class Reply(msgspec.Struct, frozen=True, rename="camel"):
     """What came back, as it came: text, reasoning apart, finish reason, model, usage."""
 
@@ -136,7 +143,8 @@ _LOSSY = ("utf-8", "backslashreplace")
 class Unavailable(Exception):
     """A backend cannot answer: why (a cause), and whether asking again may help.
 
-    `retry_after` is the number of seconds that the provider asked to wait.
+    `retry_after` is the number of seconds that the provider asked to wait; `rate_limited` says
+    that it refused because it is asked too often (status 429), so that it is asked less.
     """
 
     def __init__(
@@ -146,9 +154,11 @@ class Unavailable(Exception):
         *,
         retry: bool = False,
         retry_after: float | None = None,
+        rate_limited: bool = False,
     ) -> None:
         super().__init__(text)
         self.text, self.cause, self.retry, self.retry_after = text, cause, retry, retry_after
+        self.rate_limited = rate_limited
 
 
 class Pending(Exception):

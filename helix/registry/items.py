@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from helix.model.config import JudgeConfig
 from helix.model.manifest import LoadFailure, ManifestEntry
-from helix.model.request import Reply, Request
+from helix.model.request import Pin, Price, Reply, Request
 from helix.model.trace import Trace
 from helix.model.verdict import Cause, CellState, Ref
 
@@ -148,7 +148,8 @@ class Judge:
     """A judge backend. `protocol` is part of the cache key: raise it when answers may change.
 
     `cacheable` is False for backends whose replies are already recorded. `asks` is False for the
-    backend that never answers, so that no packet is made for it.
+    backend that never answers, so that no packet is made for it. `price` returns what a pinned
+    model costs, or None where that is not known; it asks nobody.
     """
 
     name: str
@@ -158,6 +159,7 @@ class Judge:
     cacheable: bool = True
     asks: bool = True
     needs_model: bool = True
+    price: Callable[[Pin], Price | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
