@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from helix.fieldpath import render_steps
+from helix.fieldpath import Step, render_steps
 from helix.model.canonical import canonical_text
 from helix.model.jsontext import NonFinite
 from helix.model.trace import Message, Observation, Trace
@@ -59,30 +59,31 @@ def occurrences(needle: str, hay: str) -> Iterator[int]:
 
 def leaves(trace: Trace) -> Iterator[Leaf]:
     """Yield every citable leaf: input, messages, observations in seq order, output, the rest."""
-    yield from _below(trace.id, "input", trace.input)
+    yield from below(trace.id, ("input",), trace.input)
     done: list[Message | Observation] = [*trace.transcript, *trace.observations]
     for item in sorted(done, key=lambda item: item.seq):
         if isinstance(item, Message):
             yield Leaf(item.id, "text", item.text)
             continue
-        yield from _below(item.id, "input", item.input)
-        yield from _below(item.id, "output", item.output)
+        yield from below(item.id, ("input",), item.input)
+        yield from below(item.id, ("output",), item.output)
         for field in ("error", "status", "level"):
             if getattr(item, field) is not None:
                 yield Leaf(item.id, field, getattr(item, field))
     for root in ("output", "metadata", "usage"):
-        yield from _below(trace.id, root, trace.part(root))
+        yield from below(trace.id, (root,), trace.part(root))
 
 
-def _below(obs: str, root: str, value: Any) -> Iterator[Leaf]:
-    stack: list[tuple[tuple[str | int, ...], Any]] = [((root,), value)]
+def below(obs: str, at: tuple[Step, ...], value: Any) -> Iterator[Leaf]:
+    """Yield the leaves of a value at an address; a root that was not recorded has none."""
+    stack: list[tuple[tuple[Step, ...], Any]] = [(at, value)]
     while stack:
         steps, node = stack.pop()
         if isinstance(node, dict) and node:
             stack.extend(((*steps, str(k)), v) for k, v in reversed(node.items()))
         elif isinstance(node, list) and node:
             stack.extend(((*steps, i), v) for i, v in reversed(list(enumerate(node))))
-        elif node is not None:
+        elif node is not None or len(steps) > 1:
             yield Leaf(obs, render_steps(steps), node)
 
 

@@ -8,15 +8,17 @@ and no verdict may rest on it (DESIGN “Judge boundary”).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from helix.fieldpath import parse_relative
 from helix.grounding.texts import Leaf as TraceLeaf
 from helix.grounding.texts import leaves
 from helix.judging.rendering import leaf_text, message_text, step_text
+from helix.judging.slicing import WHOLE, Slice, selected, slice_of
 from helix.model.config import SubjectConfig
 from helix.model.criterion import Criterion
 from helix.model.packet import (
@@ -25,6 +27,7 @@ from helix.model.packet import (
     Leaf,
     MatrixPacket,
     PacketRow,
+    Premise,
     ShownMessage,
     ShownStep,
     SubjectProfile,
@@ -37,6 +40,10 @@ LEAF_CHARACTERS = 12_000
 CHARACTERS_PER_TOKEN = 4
 PROMPT_RESERVE = 0.25
 OWN_SHARE = 0.5
+SHOWN_ANYWAY = frozenset(
+    {"error", "flags", "id", "input", "level", "metadata", "name", "output", "role", "seq",
+     "status", "text", "type", "usage"}
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,43 +54,94 @@ class PacketSettings:
     pin: Pin
     context_tokens: int
     tools: tuple[str, ...] = ()
+    premises: tuple[Premise, ...] = ()
 
 
 def build(
     trace: Trace,
     rows: Sequence[Criterion],
-    findings: dict[str, str],
+    findings: Mapping[str, str],
     settings: PacketSettings,
 ) -> MatrixPacket:
     """Return a trace's packet for its residual rows; `findings` are the hybrids' code halves."""
-    by_owner: dict[str, list[TraceLeaf]] = {}
-    for leaf in leaves(trace):
-        by_owner.setdefault(leaf.obs, []).append(leaf)
+    return _built(trace, rows, findings, settings, WHOLE)
+
+
+def sliced(
+    trace: Trace,
+    rows: Sequence[Criterion],
+    findings: Mapping[str, str],
+    settings: PacketSettings,
+) -> MatrixPacket:
+    """Return the packet of what the rows' `judgeInputs` select together (METHOD 38, 47).
+
+    Ids, headings, order and budget are those of the whole; a row without `judgeInputs` takes the
+    whole trace. What lies outside is counted in the ledger and shown nowhere.
+    """
+    return _built(trace, rows, findings, settings, slice_of(trace, rows))
+
+
+def _built(
+    trace: Trace,
+    rows: Sequence[Criterion],
+    findings: Mapping[str, str],
+    settings: PacketSettings,
+    part: Slice,
+) -> MatrixPacket:
+    by_owner = _leaves(trace, rows, part)
     own = by_owner.get(trace.id, [])
     asked = [leaf for leaf in own if leaf.path.startswith("input")]
-    messages = [_message(m.id, m.seq, m.role, m.text, m.control) for m in trace.transcript]
+    messages = [
+        _message(m.id, m.seq, m.role, m.text, m.control)
+        for m in trace.transcript
+        if part.touches(m.id)
+    ]
+    steps = tuple(_steps(trace, by_owner, part))
+    held = len(trace.observations) + len(trace.transcript)
     packet = MatrixPacket(
         subject=settings.subject.name,
         trajectory_id=trace.id,
         criteria=tuple(_row(row, findings.get(row.criterion_id), trace.id) for row in rows),
-        trajectory=tuple(_steps(trace, by_owner)),
+        trajectory=steps,
         transcript=tuple(messages),
         input=tuple(_shown(leaf) for leaf in asked),
         output=tuple(_shown(leaf) for leaf in own if not leaf.path.startswith("input")),
         route=trace.route,
         subject_profile=profile(settings, trace),
+        premises=settings.premises,
+        coverage=Coverage(
+            shown=0, truncated=0, elided=0, outside=held - len(steps) - len(messages)
+        ),
         pin={"model": settings.pin.model, "temperature": settings.pin.temperature},
     )
     budget = int(settings.context_tokens * CHARACTERS_PER_TOKEN * (1 - PROMPT_RESERVE))
-    shown = _within(msgspec.structs.replace(packet, input=_once(asked, trace)), budget)
+    said = {m.id for m in messages}
+    shown = _within(msgspec.structs.replace(packet, input=_once(asked, trace, said)), budget)
     kept = {message.id for message in shown.transcript}
     if all(leaf.same_as is None or leaf.same_as in kept for leaf in shown.input):
         return shown
     return _within(packet, budget)
 
 
-def _steps(trace: Trace, by_owner: dict[str, list[TraceLeaf]]) -> Iterator[ShownStep]:
+def _leaves(trace: Trace, rows: Sequence[Criterion], part: Slice) -> dict[str, list[TraceLeaf]]:
+    """Return what is shown of each owner: its leaves in the slice, and what rows name beyond."""
+    by_owner: dict[str, list[TraceLeaf]] = {}
+    for leaf in leaves(trace):
+        if part.holds(leaf.obs, leaf.path):
+            by_owner.setdefault(leaf.obs, []).append(leaf)
+    wanted = selected(trace, [path for row in rows for path in row.judge_inputs])
+    for leaf in (wanted.leaves or {}).values():
+        if parse_relative(leaf.path).steps[0] not in SHOWN_ANYWAY:
+            by_owner.setdefault(leaf.obs, []).append(leaf)
+    return by_owner
+
+
+def _steps(
+    trace: Trace, by_owner: Mapping[str, list[TraceLeaf]], part: Slice
+) -> Iterator[ShownStep]:
     for step, observation in zip(agent_steps(trace), ordered(trace), strict=True):
+        if not part.touches(observation.id):
+            continue
         yield ShownStep(
             step=step,
             seq=observation.seq,
@@ -154,9 +212,13 @@ def _row(criterion: Criterion, finding: str | None, trace: str) -> PacketRow:
     )
 
 
-def _once(asked: Sequence[TraceLeaf], trace: Trace) -> tuple[Leaf, ...]:
+def _once(asked: Sequence[TraceLeaf], trace: Trace, shown: Collection[str]) -> tuple[Leaf, ...]:
     """Return the input with what a message shows word for word left out, the message named."""
-    said = {m.text: m.id for m in reversed(trace.transcript) if 0 < len(m.text) <= LEAF_CHARACTERS}
+    said = {
+        m.text: m.id
+        for m in reversed(trace.transcript)
+        if m.id in shown and 0 < len(m.text) <= LEAF_CHARACTERS
+    }
     return tuple(
         Leaf(obs=leaf.obs, path=leaf.path, text="", same_as=said[leaf.text])
         if leaf.text in said
@@ -211,6 +273,7 @@ def _within(packet: MatrixPacket, budget: int) -> MatrixPacket:
             shown=len(whole),
             truncated=len(cut),
             elided=len(left_out),
+            outside=packet.coverage.outside,
             unread=tuple(left_out + cut),
         ),
     )

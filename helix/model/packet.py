@@ -94,11 +94,15 @@ class Premise(Shape, frozen=True, kw_only=True):
 
 
 class Coverage(Shape, frozen=True, kw_only=True):
-    """The read-coverage ledger: observations and messages shown whole, cut, left out, by count."""
+    """The read-coverage ledger: observations and messages shown whole, cut, left out, by count.
+
+    `outside` counts those that the slice of the rows leaves out; `unread` names the others.
+    """
 
     shown: int
     truncated: int
     elided: int
+    outside: int = 0
     unread: tuple[str, ...] = ()
 
 
