@@ -7,6 +7,7 @@
     │   ├── PathError                  a field path that does not parse
     │   ├── TraceError                 a traces input that names no readable trace
     │   ├── FormatError                a file in no known trace format
+    │   ├── LabelError                 a label file: a row, an id, two labels for one cell
     │   ├── SelectionError             a selector that matches nothing
     │   ├── UnknownNameError           a plugin item that is not registered
     │   ├── ArtifactError              a Helix file that is damaged or of another version
@@ -86,6 +87,10 @@ class TraceError(UsageError):
 
 class FormatError(TraceError):
     """A file is in no known trace format."""
+
+
+class LabelError(UsageError):
+    """A label file or one of its rows is wrong (METHOD 60)."""
 
 
 class SelectionError(UsageError):

@@ -17,6 +17,7 @@ SHAPES = {
     "criterion": ("helix.model.criterion", "Criterion", "one row of a suite"),
     "decision": ("helix.model.sidelines", "DecisionLine", "one line of decisions.jsonl"),
     "failure": ("helix.model.sidelines", "FailureLine", "one line of failures.jsonl"),
+    "label": ("helix.labels.record", "Label", "one line of a label file"),
     "manifest": ("helix.model.manifest", "ManifestEntry", "one line of manifest.jsonl"),
     "packet": ("helix.model.packet", "MatrixPacket", "what a judge is asked about one trace"),
     "plan": ("helix.model.plan", "Plan", "plan.json, a frozen run"),

@@ -1,0 +1,146 @@
+"""Label files: JSON Lines, one label each, read with every problem and written in one order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from helix.errors import LabelError
+from helix.files import atomic_write
+from helix.labels.record import Label
+from helix.model.jsontext import decode
+from helix.model.lines import encode_line
+
+MOST_TOLD = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with a row of a label file; rows count from 1, and 0 is the whole file."""
+
+    file: str
+    row: int
+    text: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.file}, row {self.row}: {self.text}" if self.row else f"{self.file}: {self.text}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A label and where it stands."""
+
+    label: Label
+    file: str
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class LabelFile:
+    """What was read: the rows that are labels, and the problems of those that are none."""
+
+    rows: tuple[Row, ...]
+    problems: tuple[Problem, ...]
+
+
+def read(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> LabelFile:
+    """Read one label file or several; LabelError where a file cannot be opened."""
+    named = [paths] if isinstance(paths, str | os.PathLike) else paths
+    found = [item for path in named for item in _read(os.fspath(path))]
+    return LabelFile(
+        tuple(item for item in found if isinstance(item, Row)),
+        tuple(item for item in found if isinstance(item, Problem)),
+    )
+
+
+def write(path: str | os.PathLike[str], labels: Iterable[Label]) -> None:
+    """Write a whole label file at once, in the order of trace, criterion and rater."""
+    atomic_write(path, b"".join(map(encode, ordered(labels))))
+
+
+def ordered(labels: Iterable[Label]) -> list[Label]:
+    """Return labels in the order in which a file holds them."""
+    return sorted(labels, key=lambda label: (label.trace, label.criterion, label.rater))
+
+
+def encode(label: Label) -> bytes:
+    """Return a label as its line, newline included; what it does not say is left out."""
+    plain = label.model_dump(by_alias=True, exclude_defaults=True)
+    return encode_line({"schemaVersion": label.schema_version, **plain}) + b"\n"
+
+
+def raise_problems(problems: Sequence[Problem], what: str = "problems in the labels") -> None:
+    """Raise one LabelError that tells the problems, each with file and row."""
+    if not problems:
+        return
+    told = [str(problem) for problem in problems[:MOST_TOLD]]
+    if len(problems) > MOST_TOLD:
+        told.append(f"and {len(problems) - MOST_TOLD:,} more")
+    head = f"{len(problems):,} {what}:\n  " if len(problems) > 1 else ""
+    raise LabelError(head + "\n  ".join(told))
+
+
+def wrong(error: ValidationError) -> Iterator[str]:
+    """Yield what is wrong with a record, one sentence for each of its keys."""
+    for fault in error.errors():
+        key = ".".join(map(str, fault["loc"])) or "a label"
+        given = fault["input"]
+        if fault["type"] == "missing":
+            yield f"{key} is missing"
+        elif fault["type"] == "extra_forbidden":
+            yield f"a label has no key '{key}' (known: {', '.join(_keys())})"
+        elif fault["type"] == "value_error":
+            yield f"{key} {fault['ctx']['error']}"
+        elif fault["type"] == "string_too_short":
+            yield f"{key} must not be empty"
+        else:
+            yield f"{key} must be {_wanted(fault['type'])} (got {_short(given)})"
+
+
+def _read(path: str) -> Iterator[Row | Problem]:
+    try:
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                data = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+                if data.strip():
+                    yield from _row(path, number, data)
+    except OSError as error:
+        raise LabelError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _row(path: str, number: int, data: bytes) -> Iterator[Row | Problem]:
+    try:
+        value, _ = decode(data)
+    except ValueError as error:
+        cut = "" if data.endswith(b"\n") else "; the line has no end, so it may be cut off"
+        yield Problem(path, number, f"is no JSON ({error}){cut}")
+        return
+    if not isinstance(value, dict):
+        yield Problem(path, number, f"must be an object (got {_short(value)})")
+        return
+    try:
+        yield Row(Label.model_validate(value), path, number)
+    except ValidationError as error:
+        for text in wrong(error):
+            yield Problem(path, number, text)
+
+
+def _keys() -> list[str]:
+    return [field.alias or name for name, field in Label.model_fields.items()]
+
+
+def _wanted(kind: str) -> str:
+    if kind.startswith("string"):
+        return "a text"
+    return "a list" if kind.startswith(("tuple", "list")) else "an object"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"
