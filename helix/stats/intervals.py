@@ -1,20 +1,64 @@
-"""Intervals of a rate, without a library: Wilson, and the sample size that clusters leave."""
+"""Intervals of a rate, and the sample size that clusters leave."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from statistics import NormalDist
+from typing import Literal, NamedTuple
+
+Interval = tuple[float, float]
+Method = Literal["wilson", "exact", "jeffreys"]
 
 
-def wilson(k: float, n: float, confidence: float) -> tuple[float, float] | None:
+class Share(NamedTuple):
+    """k of n; n may be an effective size, and then k need not be whole either."""
+
+    k: float | Fraction
+    n: float | Fraction
+
+    @property
+    def rate(self) -> Fraction | None:
+        """Return k/n, exact; None when n is 0, which is neither 0 nor 1."""
+        return Fraction(self.k) / Fraction(self.n) if self.n else None
+
+    def interval(self, confidence: float = 0.95, method: Method = "wilson") -> Interval | None:
+        """Return a two-sided interval of the rate; None when n is 0.
+
+        Wilson 1927 is computed here; `exact` is Clopper–Pearson 1934 and `jeffreys` the posterior
+        of a Beta(½, ½) prior, both by quantiles of scipy's beta, so that n need not be whole.
+        """
+        if method == "wilson":
+            return wilson(float(self.k), float(self.n), confidence)
+        if self.n <= 0:
+            return None
+        from scipy.stats import beta
+
+        good, bad, tail = float(self.k), float(self.n - self.k), (1 - confidence) / 2
+        if method == "jeffreys":
+            low, high = beta.ppf([tail, 1 - tail], good + 0.5, bad + 0.5)
+            return float(low), float(high)
+        return (
+            float(beta.ppf(tail, good, bad + 1)) if good > 0 else 0.0,
+            float(beta.ppf(1 - tail, good + 1, bad)) if bad > 0 else 1.0,
+        )
+
+
+def z_of(confidence: float) -> float:
+    """Return the two-sided normal quantile: 1.959964 for 0.95."""
+    return NormalDist().inv_cdf(0.5 + confidence / 2)
+
+
+def wilson(k: float, n: float, confidence: float) -> Interval | None:
     """Return Wilson's score interval of k successes in n trials, two-sided; None when n is 0.
 
-    Source: Wilson 1927; reference values of Newcombe 1998 are tests.
+    Source: Wilson 1927; reference values of Newcombe 1998 are tests. It is computed without a
+    library, because every gate needs it and none should wait for one.
     """
     if n <= 0:
         return None
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    z = z_of(confidence)
     p = k / n
     middle = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
@@ -35,5 +79,25 @@ def clustered_size(clusters: Mapping[str, Sequence[float]]) -> float:
     naive = mean * (1 - mean) / n
     if naive == 0:
         return float(sum(1 for cluster in clusters.values() if cluster))
-    clustered = sum(sum(v - mean for v in cluster) ** 2 for cluster in clusters.values()) / n**2
-    return n / max(1.0, clustered / naive)
+    error = clustered_error(clusters)
+    return n / max(1.0, (error * error if error else 0.0) / naive)
+
+
+def clustered_error(clusters: Mapping[str, Sequence[float]]) -> float | None:
+    """Return the standard error of the mean of all items, clustered; None when there are none.
+
+    √Σ_c(Σ_{i∈c}(s_i − s̄))² / n. Source: Miller, arXiv 2411.00640.
+    """
+    values = [v for cluster in clusters.values() for v in cluster]
+    if not values:
+        return None
+    mean = sum(values) / len(values)
+    total = sum(sum(v - mean for v in cluster) ** 2 for cluster in clusters.values())
+    return math.sqrt(total) / len(values)
+
+
+def clustered_share(clusters: Mapping[str, Sequence[float]]) -> Share:
+    """Return the share of ones, cut down to its effective size: its rate stays, exactly."""
+    values = [v for cluster in clusters.values() for v in cluster]
+    size = Fraction(clustered_size(clusters))
+    return Share(Fraction(sum(values)) / len(values) * size, size) if values else Share(0, 0)

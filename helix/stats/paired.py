@@ -1,0 +1,69 @@
+"""Two judges, prompts or runs on the same items."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from helix.stats.intervals import Interval, clustered_error, z_of
+
+
+@dataclass(frozen=True, slots=True)
+class McNemar:
+    """The test of two paired rates: χ², continuity-corrected χ², and the exact p."""
+
+    chi2: float
+    chi2_corrected: float
+    exact_p: float
+
+
+def mcnemar(first_only: int, second_only: int) -> McNemar | None:
+    """Return McNemar's test of the items that just one of two got right; None when there are none.
+
+    Source: McNemar 1947, as statsmodels computes it.
+    """
+    if first_only + second_only == 0:
+        return None
+    from statsmodels.stats import contingency_tables as tables
+
+    table = [[0, first_only], [second_only, 0]]
+    plain = tables.mcnemar(table, exact=False, correction=False)
+    corrected = tables.mcnemar(table, exact=False, correction=True)
+    exact = tables.mcnemar(table, exact=True)
+    return McNemar(float(plain.statistic), float(corrected.statistic), float(exact.pvalue))
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A mean difference of paired items, its clustered standard error, and an interval."""
+
+    value: float
+    error: float
+    interval: Interval
+
+
+def paired_difference(
+    clusters: Mapping[str, Sequence[tuple[bool, bool]]], confidence: float = 0.95
+) -> Difference | None:
+    """Return (rate of the first − rate of the second) over pairs, grouped by task; None without.
+
+    The error is clustered (Miller, arXiv 2411.00640). The interval adds one item to each kind of
+    discordant pair, which holds for small samples too (Bonett & Price 2012), on the number of
+    pairs that clusters leave.
+    """
+    pairs = [pair for cluster in clusters.values() for pair in cluster]
+    if not pairs:
+        return None
+    n = len(pairs)
+    ahead = sum(a and not b for a, b in pairs)
+    behind = sum(b and not a for a, b in pairs)
+    value = (ahead - behind) / n
+    grouped = {task: [float(a) - float(b) for a, b in c] for task, c in clusters.items()}
+    error = clustered_error(grouped) or 0.0
+    naive = ((ahead + behind) / n - value**2) / n
+    size = n / max(1.0, error * error / naive) if naive > 0 else sum(map(bool, grouped.values()))
+    first, second = (ahead / n * size + 1) / (size + 2), (behind / n * size + 1) / (size + 2)
+    middle = first - second
+    half = z_of(confidence) * math.sqrt((first + second - middle**2) / (size + 2))
+    return Difference(value, error, (max(-1.0, middle - half), min(1.0, middle + half)))

@@ -1,0 +1,65 @@
+"""How many labels, items or repeats an answer needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal
+
+from helix.stats.intervals import Share, wilson, z_of
+
+
+def needed_for_width(
+    rate: float,
+    half_width: float,
+    confidence: float = 0.95,
+    method: Literal["wilson", "exact"] = "wilson",
+) -> int:
+    """Return the fewest trials whose interval at this rate is no wider than ± half_width.
+
+    Wilson's interval is taken at rate·m, the exact one at the whole number next to it. Trials are
+    labels of one class, traces, or repeats of one item.
+    """
+    if not (0 <= rate <= 1 and 0 < half_width < 1):
+        raise ValueError(f"rate and half_width must lie within 0..1 (got {rate}, {half_width})")
+    if method == "wilson":
+        return _first(lambda m: _half(wilson(rate * m, m, confidence)) <= half_width)
+    return _first(
+        lambda m: _half(Share(round(rate * m), m).interval(confidence, "exact")) <= half_width
+    )
+
+
+def needed_to_show(lower: float, confidence: float = 0.95) -> int:
+    """Return how many trials without an error put the exact interval above `lower`.
+
+    Clopper–Pearson at m of m is (α/2)^(1/m), two-sided.
+    """
+    if not 0 < lower < 1:
+        raise ValueError(f"lower must lie between 0 and 1 (got {lower})")
+    return math.ceil(math.log((1 - confidence) / 2) / math.log(lower))
+
+
+def needed_to_tell(discordant: float, difference: float, power: float = 0.8) -> int:
+    """Return how many pairs show a difference of two paired rates, at 5 % two-sided.
+
+    `discordant` is the share of items that just one of the two gets right, at least the
+    difference. Source: Connor 1987, (z₁√d + z₂√(d − δ²))²/δ².
+    """
+    if not 0 < difference <= discordant <= 1:
+        raise ValueError(
+            f"difference must lie within 0..discordant (got {difference} of {discordant})"
+        )
+    spread = math.sqrt(discordant - difference**2)
+    reach = z_of(0.95) * math.sqrt(discordant) + z_of(2 * power - 1) * spread
+    return math.ceil((reach / difference) ** 2)
+
+
+def _half(interval: tuple[float, float] | None) -> float:
+    return math.inf if interval is None else (interval[1] - interval[0]) / 2
+
+
+def _first(enough: Callable[[int], bool]) -> int:
+    trials = 1
+    while not enough(trials):
+        trials += 1
+    return trials
