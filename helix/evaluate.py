@@ -101,7 +101,7 @@ def run(
     folder = Path(run_dir)
     with held(folder):
         work = Work(prepared, survey, source, folder)
-        work.open_judge()
+        work.open_judges()
         log = RunLog(folder, started, command)
         _clear(folder, prepared.registry)
         atomic_write(folder / "plan.json", encode_page(prepared.plan))

@@ -9,22 +9,21 @@ import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
 
 from helix.checks.custom import load_modules
-from helix.errors import ConfigError, PinError, SelectionError, did_you_mean
+from helix.errors import ConfigError, SelectionError, did_you_mean
 from helix.fieldpath import parse
-from helix.files import is_file
 from helix.gate import FoldPlan, GateRow, Known, Policy
 from helix.grounding import check_fields
-from helix.model.canonical import digest, source_digest
+from helix.model.canonical import digest
 from helix.model.config import Config, JudgeConfig
 from helix.model.criterion import Suite
 from helix.model.plan import Plan
 from helix.model.request import Pin
 from helix.model.scorecard import JudgeRecord
 from helix.model.sound import faults
+from helix.pins import Verifier, make_pin, pin_dict, verifier_of
 from helix.registry import Judge, Registry
 from helix.runs import RunFiles
 from helix.suite import CompiledRow, CompiledSuite, compile, load
@@ -40,6 +39,7 @@ class Prepared:
     rows: tuple[CompiledRow, ...]
     judge: Judge
     pin: Pin
+    verifier: Verifier | None
     plan: Plan
     fold: FoldPlan
     failed_traces: frozenset[str] | None
@@ -63,10 +63,11 @@ def prepare(
     rows = _selected(compiled, config, failing)
     judge: Judge = registry.get("judges", config.judge.backend)
     pin = make_pin(config.judge, judge, "judge")
+    verifier = verifier_of(config, registry, judge, pin)
     _refuse_unbuilt(config)
     today = config.gate.today or today
     known = _known(config, compiled, today)
-    plan = _plan(config, compiled, rows, judge, pin, registry, known, failing)
+    plan = _plan(config, compiled, rows, judge, pin, verifier, registry, known, failing)
     return Prepared(
         config=config,
         registry=registry,
@@ -74,8 +75,9 @@ def prepare(
         rows=rows,
         judge=judge,
         pin=pin,
+        verifier=verifier,
         plan=plan,
-        fold=_fold_plan(config, compiled, rows, plan, pin, known, today),
+        fold=_fold_plan(config, compiled, rows, plan, pin, verifier, known, today),
         failed_traces=None if failing is None else frozenset(t for t, _ in failing),
     )
 
@@ -85,45 +87,10 @@ def _refuse_unbuilt(config: Config) -> None:
     unbuilt = {
         f"judge.axis={config.judge.axis}": config.judge.axis != "trajectory",
         "judge.two_pass=true": config.judge.two_pass,
-        "judge.allow_unpinned_temperature=true": config.judge.allow_unpinned_temperature,
-        f"verifier={config.verifier.backend}": config.verifier.backend != "none",
     }
     asked = [name for name, wanted in unbuilt.items() if wanted]
     if asked:
         raise ConfigError(f"not in this version: {', '.join(asked)}; leave it at its default")
-
-
-def make_pin(config: JudgeConfig, judge: Judge, section: str) -> Pin:
-    """Return the pin, or say what it lacks: a model (METHOD 41, 42)."""
-    if judge.needs_model and not config.model:
-        raise PinError(
-            f"{section}.model must name the model that judges (got nothing): "
-            f"add {section}.model=NAME"
-        )
-    extra = dict(config.extra)
-    if config.script:
-        extra["scriptDigest"] = _script_digest(config.script)
-    if config.command:
-        extra["command"] = list(config.command)
-    model = config.model or "none"
-    return Pin(
-        backend=judge.name,
-        model=model,
-        identity=config.identity or f"{judge.name}:{model}",
-        temperature=None if config.allow_unpinned_temperature else 0.0,
-        seed=config.seed,
-        max_tokens=config.max_tokens,
-        extra=extra,
-        base_url=config.base_url,
-        structured=config.structured,
-    )
-
-
-def _script_digest(script: str) -> str:
-    for candidate in (script, script.rpartition(":")[0]):
-        if candidate and is_file(candidate):
-            return source_digest(Path(candidate).read_bytes())
-    return "not found"
 
 
 def _check_subject(config: Config) -> None:
@@ -223,6 +190,7 @@ def _plan(
     rows: Sequence[CompiledRow],
     judge: Judge,
     pin: Pin,
+    verifier: Verifier | None,
     registry: Registry,
     known: Known,
     failing: Sequence[tuple[str, str]] | None,
@@ -238,13 +206,15 @@ def _plan(
         "criteria": [row.id for row in rows],
         "checks": [{"name": name, "version": version} for name, version in checks],
         "judge": {
-            "pin": _pin_dict(pin),
-            "version": judge.version,
-            "protocol": judge.protocol,
-            "contextTokens": config.judge.context_tokens,
-            "aliases": list(config.judge.model_aliases),
+            **_asked(judge, pin, config.judge),
+            "axis": config.judge.axis,
         },
-        "verifier": {"backend": config.verifier.backend},
+        "verifier": None
+        if verifier is None
+        else {
+            **_asked(verifier.judge, verifier.pin, verifier.config),
+            "verify": verifier.config.verify,
+        },
         "sampling": {
             **whole["sampling"],
             "version": registry.get("samplers", config.sampling.strategy).version,
@@ -261,22 +231,19 @@ def _plan(
     }
     runs |= {"traces": whole["subject"]["traces"], "criteriaFile": config.criteria.file}
     runs |= {"judgeDir": config.judge.dir, "judgeScript": config.judge.script}
+    runs |= {"verifierDir": config.verifier.dir, "verifierScript": config.verifier.script}
     runs |= {"baseline": config.gate.baseline, "failedFrom": config.select.failed_from}
     runs |= {"exit": config.gate.exit}
     return Plan.of(decides, runs)
 
 
-def _pin_dict(pin: Pin) -> dict[str, Any]:
+def _asked(judge: Judge, pin: Pin, config: JudgeConfig) -> dict[str, Any]:
     return {
-        "backend": pin.backend,
-        "model": pin.model,
-        "identity": pin.identity,
-        "temperature": pin.temperature,
-        "seed": pin.seed,
-        "maxTokens": pin.max_tokens,
-        "extra": pin.extra,
-        "baseUrl": pin.base_url,
-        "structured": pin.structured,
+        "pin": pin_dict(pin),
+        "version": judge.version,
+        "protocol": judge.protocol,
+        "contextTokens": config.context_tokens,
+        "aliases": list(config.model_aliases),
     }
 
 
@@ -286,6 +253,7 @@ def _fold_plan(
     rows: Sequence[CompiledRow],
     plan: Plan,
     pin: Pin,
+    verifier: Verifier | None,
     known: Known,
     today: datetime.date,
 ) -> FoldPlan:
@@ -299,8 +267,14 @@ def _fold_plan(
         suite=suite.suite.suite,
         rows=tuple(_gate_row(row) for row in rows),
         policy=Policy.of(config.gate),
-        judge=JudgeRecord(backend=pin.backend, requested=_pin_dict(pin)),
-        verifier=JudgeRecord(backend=config.verifier.backend, requested={}),
+        judge=JudgeRecord(backend=pin.backend, requested=pin_dict(pin)),
+        verifier=JudgeRecord(backend="none", requested={})
+        if verifier is None
+        else JudgeRecord(
+            backend=verifier.pin.backend,
+            requested=pin_dict(verifier.pin),
+            same_model=verifier.pin.model == pin.model,
+        ),
         digests={"plan": plan.digest, "suite": suite.digest},
         replicates=config.sampling.replicates,
         known=known,

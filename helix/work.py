@@ -16,17 +16,25 @@ from helix.engine.limits import Limits, share_of
 from helix.engine.spool import Spool
 from helix.errors import TraceError
 from helix.ingest import Input
-from helix.judging import Adjudicated, Answer, PacketSettings, Settings, adjudicate, read
+from helix.judging import (
+    Adjudicated,
+    PacketSettings,
+    Settings,
+    VerifierSettings,
+    adjudicate,
+    is_usable,
+)
 from helix.judging import Job as TraceJob
+from helix.model.config import JudgeConfig
 from helix.model.lines import encode_line
 from helix.model.manifest import ManifestEntry, Survey
-from helix.model.request import Reply, Request
+from helix.model.request import Pin
 from helix.model.scorecard import UsageTotals
 from helix.model.sidelines import CandidateLine, DecisionLine, FailureLine
 from helix.model.trace import Trace
 from helix.model.verdict import MatrixVerdictFile
 from helix.planning import Prepared
-from helix.registry import Backend, CheckContext, Decision, JudgeSettings
+from helix.registry import Backend, CheckContext, Decision, Judge, JudgeSettings
 from helix.runmeta import RunLog
 from helix.suite.routes import off_route
 from helix.survey import routed
@@ -47,17 +55,23 @@ class Work:
     folder: Path
     pending: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
-    _backend: Backend | None = None
+    _backends: dict[str, tuple[Judge, Backend]] = field(default_factory=dict)
 
-    def open_judge(self) -> None:
-        """Open the judge where a row needs one, so that a wrong setting stops the run early."""
-        judge = self.prepared.judge
-        if judge.asks and any(row.method != "deterministic" for row in self.prepared.rows):
-            config = self.prepared.config
-            settings = JudgeSettings(
-                config.judge, config.paths.state, str(self.folder), config.limits.deadline_s
-            )
-            self._backend = judge.open(settings)
+    def open_judges(self) -> None:
+        """Open who is asked, where a row needs it, so that a wrong setting stops the run early."""
+        prepared = self.prepared
+        if not prepared.judge.asks or all(r.method == "deterministic" for r in prepared.rows):
+            return
+        self._open("judge", prepared.judge, prepared.config.judge)
+        if prepared.verifier is not None:
+            self._open("verifier", prepared.verifier.judge, prepared.verifier.config)
+
+    def _open(self, role: str, judge: Judge, section: JudgeConfig) -> None:
+        config = self.prepared.config
+        settings = JudgeSettings(
+            section, config.paths.state, str(self.folder), config.limits.deadline_s
+        )
+        self._backends[role] = (judge, judge.open(settings))
 
     def carry_out(self, on_event: OnEvent | None, log: RunLog) -> UsageTotals:
         """Adjudicate every chosen trace and write the line artifacts; return what it used."""
@@ -100,15 +114,16 @@ class Work:
         return limits.meter.totals()
 
     def _askers(self, limits: Limits, stack: contextlib.ExitStack) -> dict[str, Asker]:
-        if self._backend is None:
-            return {}
-        judge, config = self.prepared.judge, self.prepared.config
+        config = self.prepared.config
         store = None
-        if judge.cacheable:
+        if any(judge.cacheable for judge, _ in self._backends.values()):
             cache = self.prepared.registry.get("caches", "disk")
             store = stack.enter_context(cache.open(config.paths.state))
-        usable = _usable if config.cache.refresh == "unusable" else None
-        return {"judge": Asker(judge, self._backend, limits, store=store, usable=usable)}
+        usable = is_usable if config.cache.refresh == "unusable" else None
+        return {
+            role: Asker(judge, backend, limits, store=store, usable=usable)
+            for role, (judge, backend) in self._backends.items()
+        }
 
     def jobs(self) -> Iterator[Job[Adjudicated]]:
         """Yield one job per chosen trace and replicate, checks already run."""
@@ -174,19 +189,37 @@ class Work:
 
     @property
     def _settings(self) -> Settings:
-        config = self.prepared.config
+        prepared = self.prepared
+        config = prepared.config
         return Settings(
-            packet=PacketSettings(
-                subject=config.subject,
-                pin=self.prepared.pin,
-                context_tokens=config.judge.context_tokens,
-                tools=self._inventory,
-            ),
-            criteria_digest=self.prepared.suite.digest,
-            asks=self.prepared.judge.asks,
+            packet=self._packets(prepared.pin, config.judge),
+            criteria_digest=prepared.suite.digest,
+            asks=prepared.judge.asks,
             routes=config.subject.routes,
             channels=config.subject.complete_channels,
-            models=(self.prepared.pin.model, *config.judge.model_aliases),
+            models=(prepared.pin.model, *config.judge.model_aliases),
+            axis=config.judge.axis,
+            verifier=self._verifier_settings,
+        )
+
+    @property
+    def _verifier_settings(self) -> VerifierSettings | None:
+        verifier = self.prepared.verifier
+        if verifier is None or verifier.config.verify == "none":
+            return None
+        return VerifierSettings(
+            packet=self._packets(verifier.pin, verifier.config),
+            scope=verifier.config.verify,
+            gating=frozenset(row.id for row in self.prepared.rows if row.gating),
+            models=(verifier.pin.model, *verifier.config.model_aliases),
+        )
+
+    def _packets(self, pin: Pin, config: JudgeConfig) -> PacketSettings:
+        return PacketSettings(
+            subject=self.prepared.config.subject,
+            pin=pin,
+            context_tokens=config.context_tokens,
+            tools=self._inventory,
         )
 
     def _not_done(self, outcome: Outcome[Adjudicated], log: RunLog) -> None:
@@ -197,10 +230,6 @@ class Work:
         self.broken.append(outcome.job.key)
         error = outcome.error
         log.event("internal-error", trace=outcome.job.key, error=f"{type(error).__name__}: {error}")
-
-
-def _usable(request: Request, reply: Reply) -> bool:
-    return isinstance(read(reply, request.nonce, request.unit.criteria), Answer)
 
 
 def _decisions(notes: list[dict[str, str]]) -> Iterator[DecisionLine]:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from helix.gate.states import GateRow, Known, Policy, worst_state
-from helix.gate.tally import RowTally, RunTally, code_fails, flaps, trace_state
+from helix.gate.tally import Answers, RowTally, RunTally, code_fails, flaps, trace_state
 from helix.model.manifest import ManifestEntry, Survey
 from helix.model.scorecard import (
     SCORECARD_SCHEMA_VERSION,
@@ -86,8 +86,8 @@ def fold(
         grounded=Ratio(k=run.grounded, n=run.decided),
         blocked=run.blocked(),
         verification=run.verified(),
-        judge=_answered(plan.judge, run),
-        verifier=plan.verifier,
+        judge=_answered(plan.judge, run.judge),
+        verifier=_answered(plan.verifier, run.verifier),
         load=survey.load,
         gate=_gate(plan, criteria, gaps),
         validation={"status": "unvalidated" if judged else "na"},
@@ -210,10 +210,10 @@ def _many(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _answered(judge: JudgeRecord, run: RunTally) -> JudgeRecord:
-    found = tuple(msgspec.json.decode(text) for text in sorted(run.effective))
+def _answered(asked: JudgeRecord, answers: Answers) -> JudgeRecord:
+    found = tuple(msgspec.json.decode(text) for text in sorted(answers.effective))
     return msgspec.structs.replace(
-        judge,
+        asked,
         effective=found[0] if len(found) == 1 else found or None,
-        returned_model=", ".join(sorted(run.models)) or None,
+        returned_model=", ".join(sorted(answers.models)) or None,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
@@ -150,6 +151,21 @@ class RowTally:
 
 
 @dataclass(slots=True)
+class Answers:
+    """Under which names and parameters one role answered."""
+
+    models: set[str] = field(default_factory=set)
+    effective: set[bytes] = field(default_factory=set)
+
+    def add(self, model: str | None, effective: dict[str, Any] | None, replied: bool) -> None:
+        """Take in one line's answer."""
+        if model is not None:
+            self.models.add(model)
+        if replied:
+            self.effective.add(msgspec.json.encode(effective, order="deterministic"))
+
+
+@dataclass(slots=True)
 class RunTally:
     """What all cells add up to; `cut` are the traces that code or the judge found incomplete."""
 
@@ -161,8 +177,8 @@ class RunTally:
     kinds: Counter[str] = field(default_factory=Counter)
     causes: Counter[str] = field(default_factory=Counter)
     verification: Counter[str] = field(default_factory=Counter)
-    models: set[str] = field(default_factory=set)
-    effective: set[bytes] = field(default_factory=set)
+    judge: Answers = field(default_factory=Answers)
+    verifier: Answers = field(default_factory=Answers)
     unpinned: bool = False
     cut: set[str] = field(default_factory=set)
 
@@ -186,10 +202,12 @@ class RunTally:
             self.add_verdict(verdict, rows.get(verdict.criterion_id), policy)
         if line.judge_model is not None:
             self.unpinned |= line.temperature is None
-            if line.returned_model is not None:
-                self.models.add(line.returned_model)
-            if line.provenance is not None and line.provenance.reply is not None:
-                self.effective.add(msgspec.json.encode(line.effective, order="deterministic"))
+            replied = line.provenance is not None and line.provenance.reply is not None
+            self.judge.add(line.returned_model, line.effective, replied)
+        if line.verifying is not None:
+            self.unpinned |= line.verifying.temperature is None
+            by = line.verifying
+            self.verifier.add(by.returned_model, by.effective, by.reply is not None)
 
     def add_verdict(self, verdict: Verdict, row: RowTally | None, policy: Policy) -> None:
         """Take in one verdict: who made it, whether its evidence stands, who verified it."""

@@ -1,8 +1,10 @@
 """Judging: packet to request, reply to verdicts. Generators all the way; nothing here awaits."""
 
-from helix.judging.line import Adjudicated, Job, Line, Settings, adjudicate, incomplete
+from helix.judging.job import Job, Settings, VerifierSettings
+from helix.judging.line import Adjudicated, Line, adjudicate, incomplete
 from helix.judging.packet import PacketSettings, build
 from helix.judging.reply import Answer, Unusable, read
+from helix.judging.review import is_usable, read_reviews
 from helix.judging.rubric import RUBRIC, reply_schema
 
 __all__ = [
@@ -14,9 +16,12 @@ __all__ = [
     "PacketSettings",
     "Settings",
     "Unusable",
+    "VerifierSettings",
     "adjudicate",
     "build",
     "incomplete",
+    "is_usable",
     "read",
+    "read_reviews",
     "reply_schema",
 ]

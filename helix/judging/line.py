@@ -11,46 +11,20 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from helix.grounding import Ground, dead, resolve_refs
-from helix.judging.packet import PacketSettings, agent_steps, build
-from helix.judging.trajectory import Judged, judge_trajectory
-from helix.model.canonical import digest
+from helix.grounding import Ground
+from helix.judging.cells import Cells, cells_of, code_cell
+from helix.judging.job import Job, Settings
+from helix.judging.judged import Judged
+from helix.judging.packet import agent_steps, build
+from helix.judging.trajectory import judge_trajectory
+from helix.judging.verifier import verify
 from helix.model.criterion import Criterion
-from helix.model.request import NoReply, Reply, Request, Unit
+from helix.model.request import NoReply, Reply, Request
 from helix.model.trace import Trace
-from helix.model.verdict import (
-    MACHINERY_CAUSES,
-    BlockedBy,
-    BlockKind,
-    Cause,
-    CellState,
-    CodePart,
-    Fidelity,
-    Localize,
-    MatrixVerdictFile,
-    NotApplicable,
-    ProducedBy,
-    Provenance,
-    Verdict,
-)
+from helix.model.verdict import Fidelity, Localize, MatrixVerdictFile, Provenance
 from helix.registry import Decision
 
 Line = Generator[Request, "Reply | NoReply", "Adjudicated"]
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What the lines of one run share; `asks` is False where no judge is asked.
-
-    `models` are the names that a returned model may have: the pin and its aliases (METHOD 42).
-    """
-
-    packet: PacketSettings
-    criteria_digest: str
-    asks: bool
-    routes: tuple[str, ...] = ()
-    channels: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -61,22 +35,11 @@ class Adjudicated:
     decisions: list[dict[str, str]] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One trace to adjudicate: rows in suite order, what code decided, what fidelity says."""
-
-    trace: Trace
-    replicate: int
-    rows: tuple[Criterion, ...]
-    decisions: Mapping[str, Decision]
-    fidelity: Fidelity
-
-
 def adjudicate(job: Job, settings: Settings) -> Line:
     """Yield the requests that the residual rows need, and return the line."""
     if not job.fidelity.complete:
         return incomplete(job, settings, job.fidelity.reason or "not recorded")
-    code = {cid: _code_cell(job.trace, cid, d) for cid, d in job.decisions.items()}
+    code = {cid: code_cell(job.trace, cid, d) for cid, d in job.decisions.items()}
     residual = [row for row in job.rows if _needs_judge(row, job.decisions)]
     blocked = _route_block(job.trace, settings)
     judged: Judged | None = None
@@ -85,7 +48,9 @@ def adjudicate(job: Job, settings: Settings) -> Line:
         if judged.answer is not None and not judged.answer.fidelity.complete:
             reason = judged.answer.fidelity.reason or "the judge found the trace cut off"
             return incomplete(job, settings, reason, judged)
-    cells = _cells(job, code, residual, judged, blocked)
+        if settings.verifier is not None:
+            judged = yield from verify(job, judged, settings, settings.verifier)
+    cells = cells_of(job.rows, code, residual, judged, blocked)
     return _line(job, settings, cells, judged)
 
 
@@ -120,28 +85,16 @@ def _needs_judge(row: Criterion, decisions: Mapping[str, Decision]) -> bool:
 def _ask(
     job: Job, residual: Sequence[Criterion], settings: Settings
 ) -> Generator[Request, Reply | NoReply, Judged]:
-    findings = {
-        row.criterion_id: job.decisions[row.criterion_id].detail
-        for row in residual
-        if row.criterion_id in job.decisions
-    }
-    packet = build(job.trace, residual, findings, settings.packet)
-    pin = settings.packet.pin
-    unit = Unit(
-        role="judge",
-        axis="trajectory",
-        trace_id=job.trace.id,
-        trace_digest=job.trace.source.digest,
-        criteria=tuple(row.criterion_id for row in residual),
-        criteria_digest=digest([row.digest for row in residual]),
-        replicate=job.replicate,
-    )
+    packet = build(job.trace, residual, job.findings(residual), settings.packet)
     ground = Ground(
         trace=job.trace,
         complete_channels=settings.channels,
         unread=frozenset(packet.coverage.unread),
         premises=packet.premises,
+        verified=settings.verifier is not None,
     )
+    unit = job.unit(residual, "trajectory")
+    pin = settings.packet.pin
     judged = yield from judge_trajectory(packet, unit, pin, ground, settings.models)
     return judged
 
@@ -154,125 +107,7 @@ def _route_block(trace: Trace, settings: Settings) -> str | None:
     return f"the trace has {named}; the subject declares: {', '.join(settings.routes)}"
 
 
-def _code_cell(trace: Trace, criterion: str, decision: Decision) -> Verdict | NotApplicable:
-    """Turn a check's decision into a cell; a check whose own evidence is dead is a check error."""
-    refs = resolve_refs(trace, decision.refs)
-    gone = dead(refs)
-    if gone and decision.state != "uncertain":
-        place = f"{gone[0].obs} {gone[0].path}: {gone[0].note}"
-        text = f"{decision.detail} (the check cites a place that does not resolve: {place})"
-        return Verdict(
-            criterion_id=criterion,
-            critique=text,
-            result="uncertain",
-            refs=refs,
-            produced_by="code",
-            cause="check-error",
-        )
-    if decision.state == "na":
-        return NotApplicable(
-            criterion_id=criterion, critique=decision.detail, refs=refs, produced_by="code"
-        )
-    return Verdict(
-        criterion_id=criterion,
-        critique=decision.detail,
-        result=decision.state,
-        confidence=None if decision.state == "uncertain" else 1.0,
-        claim=decision.detail if decision.state != "uncertain" else None,
-        refs=refs,
-        produced_by="code",
-        cause=decision.cause,
-        blocked_by=_block(decision.cause, decision.detail),
-    )
-
-
-def _block(cause: Cause | None, text: str) -> BlockedBy | None:
-    if cause is None or cause in MACHINERY_CAUSES:
-        return None
-    kind: BlockKind = "scope" if cause == "unresolved-route" else "factual-intent"
-    return BlockedBy(kind=kind, text=text)
-
-
-@dataclass(slots=True)
-class _Cells:
-    verdicts: list[Verdict] = field(default_factory=list)
-    excused: list[NotApplicable] = field(default_factory=list)
-    dense: dict[str, CellState] = field(default_factory=dict)
-    nobody: dict[str, Cause] = field(default_factory=dict)
-    reasons: dict[str, str] = field(default_factory=dict)
-
-
-def _cells(
-    job: Job,
-    code: Mapping[str, Verdict | NotApplicable],
-    residual: Sequence[Criterion],
-    judged: Judged | None,
-    blocked: str | None,
-) -> _Cells:
-    cells = _Cells()
-    left = {row.criterion_id for row in residual}
-    for row in job.rows:
-        cid = row.criterion_id
-        found = code.get(cid)
-        made: ProducedBy = "hybrid" if row.klass == "hybrid" else "judge"
-        part = _part(found) if row.klass == "hybrid" else None
-        cell: Verdict | NotApplicable | None
-        if cid not in left:
-            cell = found
-            if cell is not None and row.klass == "hybrid":
-                cell = msgspec.structs.replace(cell, produced_by="hybrid", code=part)
-        elif blocked is not None:
-            cell = Verdict(
-                criterion_id=cid,
-                critique=blocked,
-                result="uncertain",
-                produced_by=made,
-                code=part,
-                cause="unresolved-route",
-                blocked_by=BlockedBy(kind="scope", text=blocked),
-            )
-        else:
-            cell = _judged_cell(cid, judged, made, part)
-        _place(cells, cid, cell, judged)
-    return cells
-
-
-def _judged_cell(
-    criterion: str, judged: Judged | None, made: ProducedBy, part: CodePart | None
-) -> Verdict | NotApplicable | None:
-    if judged is None:
-        return None
-    found = judged.verdicts.get(criterion) or judged.not_applicable.get(criterion)
-    if found is None:
-        return None
-    return msgspec.structs.replace(found, produced_by=made, code=part)
-
-
-def _place(
-    cells: _Cells, criterion: str, cell: Verdict | NotApplicable | None, judged: Judged | None
-) -> None:
-    if cell is None:
-        cells.dense[criterion] = "uncertain"
-        cause = judged.cause if judged is not None and judged.cause else "unavailable"
-        cells.nobody[criterion] = cause
-        if judged is not None and judged.reason:
-            cells.reasons[criterion] = judged.reason
-    elif isinstance(cell, NotApplicable):
-        cells.excused.append(cell)
-        cells.dense[criterion] = "na"
-    else:
-        cells.verdicts.append(cell)
-        cells.dense[criterion] = cell.result
-
-
-def _part(found: Verdict | NotApplicable | None) -> CodePart | None:
-    if found is None:
-        return None
-    state: CellState = "na" if isinstance(found, NotApplicable) else found.result
-    return CodePart(result=state, critique=found.critique, refs=found.refs)
-
-
-def _line(job: Job, settings: Settings, cells: _Cells, judged: Judged | None) -> Adjudicated:
+def _line(job: Job, settings: Settings, cells: Cells, judged: Judged | None) -> Adjudicated:
     answer = judged.answer if judged is not None else None
     line = MatrixVerdictFile(
         trajectory_id=job.trace.id,
@@ -289,7 +124,7 @@ def _line(job: Job, settings: Settings, cells: _Cells, judged: Judged | None) ->
         understanding=answer.understanding if answer else None,
         expected_trajectory=answer.expected_trajectory if answer else (),
         context=answer.context if answer else None,
-        judge_steps=answer.judge_steps if answer else (),
+        judge_steps=(*(answer.judge_steps if answer else ()), *(judged.walk if judged else ())),
         candidates=answer.candidates if answer else (),
         localize=answer.localize if answer else None,
         health=answer.health if answer else None,
@@ -338,6 +173,7 @@ def _pinned(
         judge_identity=judged.reviewer or pin.identity,
         returned_model=judged.returned_model,
         effective=judged.effective,
+        verifying=judged.verifying,
     )
 
 

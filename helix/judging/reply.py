@@ -167,6 +167,17 @@ class Unusable:
 
 def read(reply: Reply, nonce: str, rows: Sequence[str]) -> Answer | Unusable:
     """Return what a reply says of the rows, or why it says nothing."""
+    found = object_of(reply, nonce)
+    if isinstance(found, Unusable):
+        return found
+    try:
+        return _answer(found[0], rows, found[1])
+    except Fault as fault:
+        return Unusable("malformed", str(fault))
+
+
+def object_of(reply: Reply, nonce: str) -> tuple[dict[str, Any], bool] | Unusable:
+    """Return the one object of a reply and whether it was repaired, or why there is none."""
     if reply.finish_reason in ("content_filter", "refusal"):
         return Unusable("refusal", f"the judge refused (finish reason {reply.finish_reason})")
     if not trimmed(reply.text):
@@ -177,8 +188,7 @@ def read(reply: Reply, nonce: str, rows: Sequence[str]) -> Answer | Unusable:
     if len(reply.text) > MAX_REPLY_CHARACTERS:
         return Unusable("malformed", f"longer than {MAX_REPLY_CHARACTERS} characters")
     try:
-        value, repaired = own_object(reply.text, nonce)
-        return _answer(value, rows, repaired)
+        return own_object(reply.text, nonce)
     except Fault as fault:
         return Unusable("malformed", str(fault))
 

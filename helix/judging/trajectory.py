@@ -9,39 +9,22 @@ usable stays unadjudicated with its cause, and what does not stand becomes uncer
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 
 import msgspec
 
 from helix.grounding import Ground, complaints, resolved, settle, settle_na
+from helix.judging.judged import Judged, by_the_pin
 from helix.judging.rendering import again, render
 from helix.judging.reply import Answer, Unusable, read
 from helix.model.canonical import digest
 from helix.model.lines import portable
 from helix.model.packet import MatrixPacket
 from helix.model.request import NoReply, Pin, Reply, Request, Unit
-from helix.model.verdict import Cause, NotApplicable, Verdict
+from helix.model.verdict import NotApplicable, Verdict
 
 RE_PROMPTS = 2
 
 Asking = Generator[Request, "Reply | NoReply", "Judged"]
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What a judge left behind for one trace: verdicts, walk, or the cause of neither."""
-
-    verdicts: dict[str, Verdict]
-    not_applicable: dict[str, NotApplicable]
-    answer: Answer | None
-    cause: Cause | None
-    reason: str
-    prompt_digest: str
-    reply_digest: str | None
-    decisions: tuple[dict[str, str], ...]
-    returned_model: str | None = None
-    reviewer: str | None = None
-    effective: dict[str, object] | None = None
 
 
 def judge_trajectory(
@@ -57,7 +40,7 @@ def judge_trajectory(
     notes: list[dict[str, str]] = []
     usable: tuple[Answer, Reply] | None = None
     while True:
-        reply = _by_the_pin((yield request), models)
+        reply = by_the_pin((yield request), models, "judge")
         if isinstance(reply, NoReply):
             notes.append({"kind": "no-reply", "cause": reply.cause, "text": portable(reply.text)})
             break
@@ -82,20 +65,8 @@ def judge_trajectory(
         request = again(request, reply.text, faults, next_unit)
     if usable is None:
         assert isinstance(reply, NoReply)
-        return _nothing(reply, first, notes)
+        return _nothing(reply, rows, first, notes)
     return _settled(*usable, packet, ground, first, notes)
-
-
-def _by_the_pin(reply: Reply | NoReply, models: tuple[str, ...]) -> Reply | NoReply:
-    if isinstance(reply, NoReply) or not models:
-        return reply
-    if reply.returned_model is None or reply.returned_model in models:
-        return reply
-    return NoReply(
-        "judge-error",
-        f"the answer is by the model '{reply.returned_model}', the pin is '{models[0]}': "
-        "name it in judge.model_aliases if it is the same model",
-    )
 
 
 def _faults(answer: Answer, packet: MatrixPacket, ground: Ground) -> list[str]:
@@ -142,9 +113,8 @@ def _settled(
     return Judged(
         verdicts=verdicts,
         not_applicable=excused,
+        missing={},
         answer=answer,
-        cause=None,
-        reason="",
         prompt_digest=first.prompt_digest,
         reply_digest=digest(reply.text),
         decisions=tuple(notes),
@@ -154,13 +124,14 @@ def _settled(
     )
 
 
-def _nothing(reply: NoReply, first: Request, notes: list[dict[str, str]]) -> Judged:
+def _nothing(
+    reply: NoReply, rows: tuple[str, ...], first: Request, notes: list[dict[str, str]]
+) -> Judged:
+    told = NoReply(reply.cause, portable(reply.text))
     return Judged(
         verdicts={},
         not_applicable={},
-        answer=None,
-        cause=reply.cause,
-        reason=portable(reply.text),
+        missing=dict.fromkeys(rows, told),
         prompt_digest=first.prompt_digest,
         reply_digest=None,
         decisions=tuple(notes),

@@ -75,8 +75,12 @@ class JudgeConfig(Section):
 
 
 class VerifierConfig(JudgeConfig):
-    """Who tries to refute a decided verdict (METHOD 47)."""
+    """Who tries to refute a decided verdict (METHOD 47).
 
+    The backend `same` is the judge's: what is left unset here is as it is there.
+    """
+
+    backend: str = "same"
     verify: Literal["gating", "fails", "all", "none"] = "gating"
 
 

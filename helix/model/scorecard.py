@@ -116,13 +116,14 @@ class JudgeRecord(Whole, frozen=True, kw_only=True):
     """The pin as requested and as it took effect, and who answered; null is not recorded.
 
     `effective` is a list where answers came under several parameters, null among them for an
-    answer that recorded none.
+    answer that recorded none. `sameModel` says of a verifier whether its model is the judge's.
     """
 
     backend: str
     requested: dict[str, Any]
     effective: dict[str, Any] | tuple[dict[str, Any] | None, ...] | None = None
     returned_model: str | None = None
+    same_model: bool | None = None
 
 
 class UsageTotals(Whole, frozen=True, kw_only=True):

@@ -31,6 +31,7 @@ class DecisionLine(Shape, frozen=True, kw_only=True):
     cause: str | None = None
     text: str | None = None
     criterion: str | None = None
+    role: Literal["judge", "verifier"] = "judge"
     from_: CellState | None = msgspec.field(default=None, name="from")
 
 

@@ -113,7 +113,7 @@ class Verification(Shape, frozen=True, kw_only=True):
     entails: bool | None = None
     leap: str | None = None
     leap_kind: BlockKind | None = None
-    original_result: Result | None = None
+    original_result: CellState | None = None
 
 
 class CodePart(Shape, frozen=True, kw_only=True):
@@ -246,6 +246,21 @@ class Provenance(Shape, frozen=True, kw_only=True):
     reply: str | None = None
 
 
+class Verifying(Shape, frozen=True, kw_only=True):
+    """Who was asked to refute a line's verdicts and under what; null is not recorded (METHOD 42).
+
+    `prompt` and `reply` are the digests of the batch.
+    """
+
+    model: str
+    temperature: float | None
+    identity: str
+    returned_model: str | None = None
+    effective: dict[str, Any] | None = None
+    prompt: str | None = None
+    reply: str | None = None
+
+
 class MatrixVerdictFile(Shape, frozen=True, kw_only=True):
     """Every cell of one trace (and one replicate of it), one line of verdicts.jsonl (METHOD 32).
 
@@ -261,6 +276,7 @@ class MatrixVerdictFile(Shape, frozen=True, kw_only=True):
     judge_identity: str | None = None
     returned_model: str | None = None
     effective: dict[str, Any] | None = None
+    verifying: Verifying | None = None
     route: str | None = None
     task: str | None = None
     subject_profile: dict[str, Any] | None = None

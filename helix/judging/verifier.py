@@ -1,0 +1,263 @@
+"""The independent verifier: it tries to refute decided verdicts and may only downgrade (46–48).
+
+One batch a trace; what the batch leaves unanswered is asked alone. What is not entailed becomes
+uncertain, cause leap. Where the verifier fails technically the verdict stands and is marked; one
+that only weak refs carried does not stand then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from helix.grounding import all_weak, uncertain
+from helix.judging.job import Job, Settings, VerifierSettings
+from helix.judging.judged import Judged, by_the_pin
+from helix.judging.packet import sliced
+from helix.judging.rendering import again
+from helix.judging.reply import Unusable
+from helix.judging.review import Claim, Review, read_reviews, render_review
+from helix.model.canonical import digest
+from helix.model.criterion import Criterion
+from helix.model.lines import portable
+from helix.model.request import NoReply, Reply, Request
+from helix.model.verdict import JudgeStep, NotApplicable, Verdict, Verification, Verifying
+
+RE_PROMPTS = 2
+EXCUSED = "The condition under which this criterion applies is not met in this recording."
+NO_PREMISE = "the cited places do not carry it; what would was not named"
+
+Verifies = Generator[Request, "Reply | NoReply", Judged]
+
+
+def verify(job: Job, judged: Judged, settings: Settings, verifier: VerifierSettings) -> Verifies:
+    """Ask the verifier about what is in its scope and return what is left of it."""
+    claims = _claims(judged, verifier)
+    if not claims:
+        return _applied(judged, _Session(), verifier)
+    session = _Session()
+    yield from _converse(session, job, claims, judged, settings, verifier)
+    for claim in claims:
+        known = claim.criterion_id in session.reviews or claim.criterion_id in session.failed
+        if not known and len(claims) > 1:
+            yield from _converse(session, job, [claim], judged, settings, verifier)
+    for claim in claims:
+        if claim.criterion_id not in session.reviews:
+            silent = NoReply("malformed", "the verifier left it unanswered")
+            session.failed.setdefault(claim.criterion_id, silent)
+    return _applied(judged, session, verifier)
+
+
+@dataclass(slots=True)
+class _Session:
+    """What the verifier said so far: reviews and failures by row, and the notes of it."""
+
+    reviews: dict[str, Review] = field(default_factory=dict)
+    failed: dict[str, NoReply] = field(default_factory=dict)
+    notes: list[dict[str, str]] = field(default_factory=list)
+    first: Request | None = None
+    answered: Reply | None = None
+
+
+def _claims(judged: Judged, verifier: VerifierSettings) -> list[Claim]:
+    """Return what is to be refuted, by row id; verdicts on weak refs whatever the scope."""
+    claims: list[Claim] = []
+    for cid, verdict in judged.verdicts.items():
+        if verdict.result == "uncertain":
+            continue
+        if _wanted(cid, verdict.result, verifier) or all_weak(verdict.refs):
+            claims.append(Claim(cid, verdict.result, verdict.claim or "", verdict.refs))
+    for cid, excused in judged.not_applicable.items():
+        if _wanted(cid, "na", verifier):
+            claims.append(Claim(cid, "na", EXCUSED, excused.refs))
+    return sorted(claims, key=lambda claim: claim.criterion_id)
+
+
+def _wanted(criterion: str, state: str, verifier: VerifierSettings) -> bool:
+    if verifier.scope == "fails":
+        return state == "fail"
+    return verifier.scope == "all" or criterion in verifier.gating
+
+
+def _converse(
+    session: _Session,
+    job: Job,
+    claims: Sequence[Claim],
+    judged: Judged,
+    settings: Settings,
+    verifier: VerifierSettings,
+) -> Generator[Request, Reply | NoReply, None]:
+    """Ask about some claims, again at most twice, and note what came of it."""
+    request = _request(job, claims, judged, settings, verifier)
+    session.first = session.first or request
+    ids = [claim.criterion_id for claim in claims]
+    none: NoReply | None = None
+    for attempt in range(RE_PROMPTS + 1):
+        reply = by_the_pin((yield request), verifier.models, "verifier")
+        reply = _independent(reply, judged)
+        if isinstance(reply, NoReply):
+            none = reply
+            break
+        session.answered = session.answered or reply
+        found = read_reviews(reply, request.nonce, ids)
+        if not isinstance(found, Unusable):
+            session.reviews.update(found)
+            return
+        session.notes.append(_note("unusable", found.cause, found.reason))
+        if attempt < RE_PROMPTS:
+            unit = msgspec.structs.replace(request.unit, attempt=attempt + 1)
+            request = again(request, reply.text, [found.reason], unit)
+        none = NoReply(found.cause, found.reason)
+    assert none is not None
+    session.notes.append(_note("no-reply", none.cause, portable(none.text)))
+    session.failed.update(dict.fromkeys(ids, none))
+
+
+def _request(
+    job: Job,
+    claims: Sequence[Claim],
+    judged: Judged,
+    settings: Settings,
+    verifier: VerifierSettings,
+) -> Request:
+    by_id = {row.criterion_id: row for row in job.rows}
+    rows = [by_id[claim.criterion_id] for claim in claims]
+    cited = frozenset(ref.obs for claim in claims for ref in claim.refs) - {job.trace.id}
+    packet = sliced(job.trace, rows, job.findings(rows), verifier.packet, beside=cited)
+    plain = tuple(msgspec.structs.replace(row, examples=()) for row in packet.criteria)
+    packet = msgspec.structs.replace(packet, criteria=plain)
+    unit = msgspec.structs.replace(
+        job.unit(rows, settings.axis), role="verifier", criteria_digest=_asked(rows, claims)
+    )
+    pin, channels = verifier.packet.pin, settings.channels
+    return render_review(packet, claims, unit, pin, channels, judged.reviewer)
+
+
+def _asked(rows: Sequence[Criterion], claims: Sequence[Claim]) -> str:
+    """Digest rows and claims, so that a recorded review meets no claim but its own."""
+    return digest(
+        [
+            [row.digest, claim.state, claim.claim, msgspec.to_builtins(claim.refs)]
+            for row, claim in zip(rows, claims, strict=True)
+        ]
+    )
+
+
+def _independent(reply: Reply | NoReply, judged: Judged) -> Reply | NoReply:
+    """Return the reply, or none where the judge itself gave it (METHOD 47, 81)."""
+    if isinstance(reply, NoReply) or reply.made_by is None or judged.reviewer is None:
+        return reply
+    if reply.made_by.strip().casefold() != judged.reviewer.strip().casefold():
+        return reply
+    return NoReply(
+        "judge-error", f"'{portable(reply.made_by)}' judged this trace and cannot verify it"
+    )
+
+
+def _applied(judged: Judged, session: _Session, verifier: VerifierSettings) -> Judged:
+    reviewer = verifier.packet.pin.identity
+    if session.answered is not None and session.answered.made_by:
+        reviewer = session.answered.made_by
+    verdicts: dict[str, Verdict] = {}
+    excused: dict[str, NotApplicable] = {}
+    notes, walk = list(session.notes), []
+    cells: dict[str, Verdict | NotApplicable] = {**judged.verdicts, **judged.not_applicable}
+    for cid, cell in cells.items():
+        checked = _checked(cell, session, reviewer)
+        if isinstance(checked, Verdict):
+            verdicts[cid] = checked
+        else:
+            excused[cid] = checked
+        walk += _step(cid, session)
+        was = "na" if isinstance(cell, NotApplicable) else cell.result
+        if isinstance(checked, Verdict) and checked.result != was:
+            note = _note("downgrade", checked.cause or "", "")
+            notes.append({**note, "criterion": cid, "from": was})
+    return replace(
+        judged,
+        verdicts=verdicts,
+        not_applicable=excused,
+        decisions=(*judged.decisions, *notes),
+        walk=tuple(walk),
+        verifying=_record(session, verifier),
+    )
+
+
+def _checked(
+    cell: Verdict | NotApplicable, session: _Session, reviewer: str
+) -> Verdict | NotApplicable:
+    """Return a cell with what the verifier said of it, uncertain where it was refuted."""
+    review = session.reviews.get(cell.criterion_id)
+    if review is None:
+        status = "failed" if cell.criterion_id in session.failed else "notInScope"
+        by = reviewer if status == "failed" else None
+        marked = msgspec.structs.replace(
+            cell,
+            verification=Verification(status=status, reviewer=by),  # type: ignore[arg-type]
+        )
+        if status == "failed" and isinstance(marked, Verdict) and all_weak(marked.refs):
+            text = "its refs are weak and the verifier failed"
+            return uncertain(marked, "not-decidable", "factual-intent", text)
+        return marked
+    if review.entails:
+        said = Verification(status="confirmed", reviewer=reviewer, entails=True)
+        return msgspec.structs.replace(cell, verification=said)
+    return _refuted(cell, review, reviewer)
+
+
+def _refuted(cell: Verdict | NotApplicable, review: Review, reviewer: str) -> Verdict:
+    kind = review.leap_kind or "normative"
+    leap = portable(review.leap) if review.leap else NO_PREMISE
+    verification = Verification(
+        status="downgraded",
+        reviewer=reviewer,
+        entails=False,
+        leap=leap,
+        leap_kind=kind,  # type: ignore[arg-type]
+        original_result="na" if isinstance(cell, NotApplicable) else cell.result,
+    )
+    if isinstance(cell, NotApplicable):
+        cell = Verdict(
+            criterion_id=cell.criterion_id,
+            critique=cell.critique,
+            result="uncertain",
+            refs=cell.refs,
+            produced_by=cell.produced_by,
+            code=cell.code,
+        )
+    marked = msgspec.structs.replace(cell, verification=verification)
+    return uncertain(marked, "leap", kind, leap)  # type: ignore[arg-type]
+
+
+def _step(criterion: str, session: _Session) -> list[JudgeStep]:
+    review = session.reviews.get(criterion)
+    if review is not None:
+        found = "it follows" if review.entails else f"it does not follow: {review.leap or ''}"
+        tried = f" Tried against it: {review.against}" if review.against else ""
+        return [JudgeStep(kind="verify", text=portable(f"{criterion}: {found}.{tried}"))]
+    failed = session.failed.get(criterion)
+    if failed is not None:
+        return [JudgeStep(kind="verify", text=f"{criterion}: not verified, {failed.cause}")]
+    return []
+
+
+def _record(session: _Session, verifier: VerifierSettings) -> Verifying | None:
+    if session.first is None:
+        return None
+    pin, answer = verifier.packet.pin, session.answered
+    return Verifying(
+        model=pin.model,
+        temperature=pin.temperature,
+        identity=(answer.made_by if answer else None) or pin.identity,
+        returned_model=answer.returned_model if answer else None,
+        effective=answer.effective if answer else None,
+        prompt=session.first.prompt_digest,
+        reply=digest(answer.text) if answer else None,
+    )
+
+
+def _note(kind: str, cause: str, text: str) -> dict[str, str]:
+    note = {"kind": kind, "role": "verifier", "cause": cause}
+    return {**note, "text": text} if text else note

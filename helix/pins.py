@@ -1,0 +1,108 @@
+"""Who is asked and how: the pins of judge and verifier, checked before anything is spent.
+
+The model is named or the run stops; the verifier's identity is not the judge's (METHOD 41, 42, 47).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from helix.errors import PinError
+from helix.files import is_file
+from helix.model.canonical import source_digest
+from helix.model.config import Config, JudgeConfig, VerifierConfig
+from helix.model.request import Pin
+from helix.registry import Judge, Registry
+
+SAME = "same"
+
+
+@dataclass(frozen=True, slots=True)
+class Verifier:
+    """Who tries to refute the judge: config with nothing left unset, backend, pin."""
+
+    config: VerifierConfig
+    judge: Judge
+    pin: Pin
+
+
+def verifier_of(config: Config, registry: Registry, judge: Judge, pin: Pin) -> Verifier | None:
+    """Return who verifies: nobody where nobody judges, or where none is asked for (METHOD 47)."""
+    section = config.verifier
+    if not judge.asks or section.verify == "none" or section.backend == "none":
+        return None
+    if section.backend == SAME:
+        section = section.model_copy(update=_inherited(section, config.judge))
+    else:
+        named = f"verifier:{section.backend}:{section.model or 'none'}"
+        section = section.model_copy(update={"identity": section.identity or named})
+    if section.identity == pin.identity:
+        raise PinError(
+            f"verifier.identity must differ from the judge's (both are '{pin.identity}'): a "
+            "verdict is not verified by who reached it"
+        )
+    backend: Judge = registry.get("judges", section.backend)
+    return Verifier(section, backend, make_pin(section, backend, "verifier"))
+
+
+def _inherited(section: VerifierConfig, judge: JudgeConfig) -> dict[str, Any]:
+    """Return what the verifier takes from the judge: all that it does not say itself."""
+    plain = VerifierConfig()
+    taken = {
+        name: getattr(judge, name)
+        for name in JudgeConfig.model_fields
+        if name not in ("identity", "backend") and getattr(section, name) == getattr(plain, name)
+    }
+    model = taken.get("model", section.model) or "none"
+    identity = section.identity or f"verifier:{judge.backend}:{model}"
+    return {**taken, "backend": judge.backend, "identity": identity}
+
+
+def make_pin(config: JudgeConfig, judge: Judge, section: str) -> Pin:
+    """Return the pin, or say what it lacks: a model (METHOD 41, 42)."""
+    if judge.needs_model and not config.model:
+        raise PinError(
+            f"{section}.model must name the model that judges (got nothing): "
+            f"add {section}.model=NAME"
+        )
+    extra = dict(config.extra)
+    if config.script:
+        extra["scriptDigest"] = _script_digest(config.script)
+    if config.command:
+        extra["command"] = list(config.command)
+    model = config.model or "none"
+    return Pin(
+        backend=judge.name,
+        model=model,
+        identity=config.identity or f"{judge.name}:{model}",
+        temperature=None if config.allow_unpinned_temperature else 0.0,
+        seed=config.seed,
+        max_tokens=config.max_tokens,
+        extra=extra,
+        base_url=config.base_url,
+        structured=config.structured,
+    )
+
+
+def _script_digest(script: str) -> str:
+    for candidate in (script, script.rpartition(":")[0]):
+        if candidate and is_file(candidate):
+            return source_digest(Path(candidate).read_bytes())
+    return "not found"
+
+
+def pin_dict(pin: Pin) -> dict[str, Any]:
+    """Return a pin as plan and scorecard write it."""
+    return {
+        "backend": pin.backend,
+        "model": pin.model,
+        "identity": pin.identity,
+        "temperature": pin.temperature,
+        "seed": pin.seed,
+        "maxTokens": pin.max_tokens,
+        "extra": pin.extra,
+        "baseUrl": pin.base_url,
+        "structured": pin.structured,
+    }
