@@ -11,6 +11,8 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from helix.engine.limits import Limits, wait_before
+from helix.engine.meter import Meter
+from helix.engine.pace import Told, pause
 from helix.errors import BackendError, HelixError, PinError
 from helix.model.request import NoReply, Pending, Reply, ReplySource, Request, Unavailable
 from helix.registry import Backend, Judge
@@ -18,6 +20,10 @@ from helix.registry import Backend, Judge
 A = TypeVar("A", Reply | NoReply, Reply | NoReply | Unavailable)
 _STOPPED = NoReply("unavailable", "nobody waited for this any more, so it was not asked")
 _TOLD = 500
+
+
+def _unheard(what: str, seconds: float) -> None:
+    """Tell nobody what a request waits for."""
 
 
 class ReplyStore(Protocol):
@@ -90,24 +96,30 @@ class Asker:
         """Start no further attempt; those in flight end, and their replies are kept."""
         self._stopped.set()
 
-    async def ask(self, request: Request) -> Reply | NoReply:
+    @property
+    def meter(self) -> Meter:
+        """What the run has used so far."""
+        return self._limits.meter
+
+    async def ask(self, request: Request, told: Told = _unheard) -> Reply | NoReply:
         """Return the reply, or why there is none in this run.
 
-        Raises Pending where a task now waits for its answer, and CacheError, PinError or
-        BackendError where no further request can be served.
+        `told` hears what is waited for and for how many seconds: a rate limit, a retry. Raises
+        Pending where a task now waits for its answer, and CacheError, PinError or BackendError
+        where no further request can be served.
         """
         if not self._judge.cacheable:
-            return await self._attempts(request, request.recording_key, None)
+            return await self._attempts(request, request.recording_key, None, told)
         key = request.cache_key(self._judge.protocol)
         flight = self._flights.get(key)
         if flight is not None:
-            self._limits.meter.shared += 1
+            self.meter.shared += 1
             return _from(await self._landed(flight), "shared")
         kept = self._store.get(key) if self._store else None
         if kept is not None and self._stands(key, request, kept):
-            self._limits.meter.cache_hits += 1
+            self.meter.cache_hits += 1
             return kept
-        return await self._landed(self._launch(key, request, kept))
+        return await self._landed(self._launch(key, request, kept, told))
 
     def _stands(self, key: str, request: Request, kept: Reply) -> bool:
         if self._usable is None or key in self._drawn or self._usable(request, kept):
@@ -115,10 +127,10 @@ class Asker:
         self._drawn.add(key)
         return False
 
-    def _launch(self, key: str, request: Request, stale: Reply | None) -> _Flight:
+    def _launch(self, key: str, request: Request, stale: Reply | None, told: Told) -> _Flight:
         async def fly() -> Reply | NoReply:
             try:
-                answer = await self._attempts(request, key, flight)
+                answer = await self._attempts(request, key, flight, told)
                 if self._store is not None and isinstance(answer, Reply):
                     return self._store.put(key, answer, instead_of=stale)
                 return answer
@@ -138,38 +150,56 @@ class Asker:
             flight.waiting -= 1
 
     async def _attempts(
-        self, request: Request, key: str, flight: _Flight | None
+        self, request: Request, key: str, flight: _Flight | None, told: Told
     ) -> Reply | NoReply:
         attempt = 0
         while True:
-            answer = await self._attempt(request, flight)
+            answer = await self._attempt(request, flight, told)
             if isinstance(answer, Reply | NoReply):
                 return answer
             attempt += 1
             if not answer.retry or attempt > self._limits.config.retries:
                 tried = f" (tried {attempt} times)" if attempt > 1 else ""
                 return NoReply(answer.cause, answer.text + tried)
-            await self._pause(wait_before(attempt, key, answer.retry_after))
+            seconds = wait_before(attempt, key, answer.retry_after)
+            if too_long := self._limits.pace(request.pin).too_long(seconds):
+                return NoReply(answer.cause, f"{answer.text} ({too_long})")
+            told("rate limit" if answer.rate_limited else "retry", seconds)
+            await pause(seconds, self._stopped)
 
     async def _attempt(
-        self, request: Request, flight: _Flight | None
+        self, request: Request, flight: _Flight | None, told: Told
     ) -> Reply | NoReply | Unavailable:
         if flight is None:
             answer = _STOPPED if self._stopped.is_set() else await self._call(request)
-            self._limits.meter.recorded += isinstance(answer, Reply)
+            self.meter.recorded += isinstance(answer, Reply)
             return _from(answer, "recorded")
-        meter = self._limits.meter
-        async with self._limits.throttle:
+        pace = self._limits.pace(request.pin)
+        try:
+            async with pace.turn(self._stopped, told) as began, self._limits.slots:
+                answer = await self._paid(request, flight)
+                pace.heard(answer, began)
+                return answer
+        except Unavailable as error:
+            return error
+
+    async def _paid(self, request: Request, flight: _Flight) -> Reply | NoReply | Unavailable:
+        """Call within the budget, unless nobody waits for it any more."""
+        if self._stopped.is_set() or not flight.waiting:
+            return _STOPPED
+        budget = self._limits.budget
+        hold = await budget.reserve(request, self._judge.price)
+        if isinstance(hold, str):
+            return NoReply("budget", hold)
+        answer: Reply | NoReply | Unavailable | None = None
+        try:
             if self._stopped.is_set() or not flight.waiting:
                 return _STOPPED
-            spent = self._limits.budget.reserve()
-            if spent:
-                return NoReply("budget", spent)
-            meter.calls += 1
+            self.meter.calls += 1
             answer = await self._call(request)
-        if isinstance(answer, Reply):
-            meter.spend(answer)
-        return answer
+            return answer
+        finally:
+            budget.settle(hold, answer)
 
     async def _call(self, request: Request) -> Reply | NoReply | Unavailable:
         deadline = self._limits.config.deadline_s
@@ -189,13 +219,6 @@ class Asker:
             text = f"backend '{self._judge.name}' must return Reply (got {type(reply).__name__})"
             return NoReply("judge-error", text)
         return reply
-
-    async def _pause(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._stopped.wait()
-        except TimeoutError:
-            return
 
 
 def _from(answer: A, source: ReplySource) -> A:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from helix.engine.asking import Asker
+from helix.engine.meter import Meter
 from helix.errors import BackendError, CacheError, PinError
 from helix.model.request import NoReply, Pending, Reply, Request
 
@@ -21,6 +22,7 @@ T = TypeVar("T")
 Answer = Reply | NoReply
 Conversation = Generator[Request, Answer, T]
 EndsTheRun = (CacheError, BackendError, PinError)
+EventKind = Literal["asking", "waiting", "answered", "done"]
 _BREATHE_EVERY = 16
 
 
@@ -46,11 +48,17 @@ class Outcome(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something to tell a person who waits; `detail` is a role, a reply's source or a cause."""
+    """Something to tell a person who waits.
 
-    kind: Literal["asking", "answered", "done"]
+    `detail` is a role (asking), what holds the request back for `seconds` (waiting: rate limit,
+    retry), a reply's source or a cause (answered); `used` is what the run has used so far.
+    """
+
+    kind: EventKind
     job: Job[Any]
     detail: str = ""
+    seconds: float = 0.0
+    used: Meter | None = None
 
 
 OnDone = Callable[[Outcome[T]], None]
@@ -208,25 +216,44 @@ class _Drive(Generic[T]):
             return Outcome(job, error=error)
 
     async def _answer(self, job: Job[T], request: Request, ends: float) -> Answer:
-        self._tell("asking", job, request.unit.role)
+        asker = self._askers[request.unit.role]
+        self._tell("asking", job, request.unit.role, asker=asker)
         limit = asyncio.timeout_at(ends)
+        open = True
+
+        def told(what: str, seconds: float) -> None:
+            # A request in flight may outlive the job that asked it.
+            if open:
+                self._tell("waiting", job, what, seconds, asker)
+
         try:
             async with limit:
-                answer: Answer = await self._askers[request.unit.role].ask(request)
+                answer: Answer = await asker.ask(request, told)
         except TimeoutError:
             if not limit.expired():
                 raise
             answer = self._over
-        self._tell("answered", job, answer.cause if isinstance(answer, NoReply) else answer.source)
+        finally:
+            open = False
+        said = answer.cause if isinstance(answer, NoReply) else answer.source
+        self._tell("answered", job, said, asker=asker)
         return answer
 
     def _finish(self, outcome: Outcome[T]) -> None:
         self._on_done(outcome)
         self._tell("done", outcome.job)
 
-    def _tell(self, kind: Literal["asking", "answered", "done"], job: Job[T], d: str = "") -> None:
+    def _tell(
+        self,
+        kind: EventKind,
+        job: Job[T],
+        detail: str = "",
+        seconds: float = 0.0,
+        asker: Asker | None = None,
+    ) -> None:
         if self._on_event is not None:
-            self._on_event(Event(kind, job, d))
+            used = None if asker is None else asker.meter
+            self._on_event(Event(kind, job, detail, seconds, used))
 
     def _stop(self) -> None:
         self._stopping = True

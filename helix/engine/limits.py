@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from types import TracebackType
 
+from helix.engine.budget import Budget
 from helix.engine.meter import Meter
+from helix.engine.pace import Pace
 from helix.model.canonical import digest_bytes
 from helix.model.config import LimitsConfig
+from helix.model.request import Pin
 
 FIRST_WAIT_S = 1.0
 LONGEST_WAIT_S = 60.0
-_MICRO = 1_000_000
-_UNKNOWN = "usage was not recorded, so the budget cannot be kept"
 
 
 def share_of(limits: LimitsConfig, index: int, count: int) -> LimitsConfig:
@@ -30,74 +30,6 @@ def share_of(limits: LimitsConfig, index: int, count: int) -> LimitsConfig:
     return limits if count == 1 else limits.model_copy(update=changes)
 
 
-class Budget:
-    """The hard budget of a run, shared by judge and verifier.
-
-    A call is reserved before it is made. Tokens and money are known only afterwards: no call
-    starts once what was recorded has reached the bound, or a reply did not record what is bounded.
-    """
-
-    def __init__(self, limits: LimitsConfig, meter: Meter) -> None:
-        self._limits, self._meter = limits, meter
-        self._reserved = 0
-
-    def reserve(self) -> str | None:
-        """Reserve one call; return None, or the sentence that says which bound forbids it."""
-        limits, meter = self._limits, self._meter
-        if limits.max_calls is not None and self._reserved >= limits.max_calls:
-            return f"limits.max_calls={limits.max_calls} is spent"
-        if limits.max_tokens is not None:
-            used = (meter.prompt_tokens, meter.completion_tokens)
-            tokens = sum(tally.total for tally in used)
-            if tokens >= limits.max_tokens:
-                return f"limits.max_tokens={limits.max_tokens} is spent ({tokens} recorded)"
-            if any(tally.unrecorded for tally in used):
-                return f"limits.max_tokens={limits.max_tokens}: {_UNKNOWN}"
-        if limits.max_cost_usd is not None:
-            micro = meter.cost_micro_usd.total
-            if micro >= limits.max_cost_usd * _MICRO:
-                spent = micro / _MICRO
-                return f"limits.max_cost_usd={limits.max_cost_usd} is spent ({spent} recorded)"
-            if meter.cost_micro_usd.unrecorded:
-                return f"limits.max_cost_usd={limits.max_cost_usd}: {_UNKNOWN}"
-        self._reserved += 1
-        return None
-
-
-class Throttle:
-    """Admits attempts: at most `concurrency` at once, and `rate` a second where one is set."""
-
-    def __init__(self, limits: LimitsConfig) -> None:
-        self._slots = asyncio.Semaphore(limits.concurrency)
-        self._gap = 0.0 if limits.rate is None else 1 / limits.rate
-        self._next = 0.0
-
-    async def __aenter__(self) -> None:
-        await self._slots.acquire()
-        try:
-            await self._wait_for_turn()
-        except BaseException:
-            self._slots.release()
-            raise
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        self._slots.release()
-
-    async def _wait_for_turn(self) -> None:
-        if not self._gap:
-            return
-        now = asyncio.get_running_loop().time()
-        turn = max(now, self._next)
-        self._next = turn + self._gap
-        if turn > now:
-            await asyncio.sleep(turn - now)
-
-
 def wait_before(attempt: int, key: str, retry_after: float | None) -> float:
     """Return the seconds to wait before attempt 1, 2, … of a request.
 
@@ -110,10 +42,21 @@ def wait_before(attempt: int, key: str, retry_after: float | None) -> float:
 
 
 class Limits:
-    """The bounds of one run and what it used so far, shared by all who ask in it."""
+    """The bounds of one run and what it used so far, shared by all who ask in it.
+
+    `slots` bounds what is under way at all providers together; each has a pace of its own.
+    """
 
     def __init__(self, config: LimitsConfig | None = None) -> None:
         self.config = config or LimitsConfig()
         self.meter = Meter()
         self.budget = Budget(self.config, self.meter)
-        self.throttle = Throttle(self.config)
+        self.slots = asyncio.Semaphore(self.config.concurrency)
+        self._paces: dict[tuple[str, str, str | None], Pace] = {}
+
+    def pace(self, pin: Pin) -> Pace:
+        """Return the pace of the pin's provider: judge and verifier of one model share it."""
+        key = (pin.backend, pin.model, pin.base_url)
+        if key not in self._paces:
+            self._paces[key] = Pace(self.config)
+        return self._paces[key]

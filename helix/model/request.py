@@ -16,6 +16,7 @@ from helix.model.verdict import Cause
 Role = Literal["judge", "verifier"]
 Axis = Literal["trajectory", "criterion", "code-quality"]
 ReplySource = Literal["live", "cache", "recorded", "shared"]
+CHARACTERS_PER_TOKEN = 4
 
 
 class Message(msgspec.Struct, frozen=True):

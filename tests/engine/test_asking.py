@@ -159,25 +159,7 @@ def test_calls_beyond_the_budget_are_not_made_and_retries_count() -> None:
     assert refused == [NoReply("budget", "limits.max_calls=3 is spent")] * 2
 
 
-@pytest.mark.parametrize(
-    ("bound", "text"),
-    [
-        ({"max_tokens": 300}, "limits.max_tokens=300 is spent (360 recorded)"),
-        ({"max_cost_usd": 0.005}, "limits.max_cost_usd=0.005 is spent (0.006 recorded)"),
-    ],
-)
-def test_no_call_starts_once_the_recorded_usage_has_reached_its_bound(
-    bound: dict[str, Any], text: str
-) -> None:
-    script = Script(Reply("yes", usage=Usage(100, 20, 2_000)))
-    one, limits = asker(script.function(), concurrency=1, **bound)
-    answers = run(ask_all(one, [request(n) for n in range(4)]))
-    assert answers[3] == NoReply("budget", text)
-    assert limits.meter.calls == 3
-    assert limits.meter.totals().prompt_tokens == 300
-
-
-@pytest.mark.parametrize("unknown", [{"max_tokens": 300}, {"max_cost_usd": 0.5}])
+@pytest.mark.parametrize("unknown", [{"max_tokens": 9_000}, {"max_cost_usd": 0.5}])
 @pytest.mark.parametrize(
     "reply", [Reply("yes"), Reply("yes", usage=Usage(prompt_tokens=3, cost_micro_usd=None))]
 )
