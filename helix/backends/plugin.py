@@ -14,6 +14,7 @@ def helix_register_judges(register: Callable[[Judge], None]) -> None:
     none = _opener("none", "open_none")
     register(Judge("none", "1", 1, none, cacheable=False, asks=False, needs_model=False))
     register(Judge("replay", "1", 1, _opener("mailbox", "open_replay"), cacheable=False))
+    register(Judge("dispatch", "1", 1, _opener("dispatch", "open_dispatch"), cacheable=False))
     register(Judge("scripted", "1", 1, _opener("scripted", "open_scripted")))
 
 

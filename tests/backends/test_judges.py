@@ -18,6 +18,7 @@ from helix.registry import JudgeSettings, load
     [
         ("none", False, False, False),
         ("replay", True, True, False),
+        ("dispatch", True, True, False),
         ("scripted", True, True, True),
     ],
 )

@@ -26,6 +26,7 @@ SHAPES = {
     "request": ("helix.model.request", "Request", "what a judge is asked"),
     "scorecard": ("helix.model.scorecard", "Scorecard", "scorecard.json, the result of a run"),
     "suite": ("helix.model.criterion", "Suite", "a criteria file"),
+    "task": ("helix.model.task", "JudgeTask", "a question of judge=dispatch, as a file"),
     "trace": ("helix.model.tracerecord", "TraceRecord", "one line of canonical Helix JSONL"),
     "verdict": ("helix.model.verdict", "MatrixVerdictFile", "one line of verdicts.jsonl"),
 }

@@ -1,0 +1,208 @@
+"""`dispatch`: questions are set down as files, and whoever can read answers them (METHOD 38).
+
+A question without a usable answer becomes a task in `judge.dir`, with a copy in the run's folder,
+and waits; the same command reads what has arrived since. A file that cannot be used is named with
+its fault and its task goes on waiting: no broken file becomes a verdict or ends the run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+
+from helix.backends.answers import Refused, answer_text, usable
+from helix.backends.mailbox import Mailbox
+from helix.backends.settings import section_of
+from helix.errors import BackendError, ConfigError
+from helix.files import atomic_write
+from helix.model.lines import decode_line
+from helix.model.request import Pending, Reply, Request
+from helix.model.task import JudgeTask, request_of, task_of, task_page
+from helix.registry import JudgeSettings
+
+PROTOCOL = 1
+FOLDER = "dispatch"
+GUIDE = "README.md"
+_GUIDE_SOURCE = Path(__file__).with_name("dispatch.md")
+_TASK_NAME = re.compile(r"[0-9a-f]{64}\.(?:packet|task)\.json")
+_ANSWER_NAME = re.compile(r"([0-9a-f]{64})\.verdict\.json")
+_OWN_NAME = re.compile(rf"{re.escape(GUIDE)}|rubric-[a-z-]+\.md|\..*|{_TASK_NAME.pattern}")
+_MOST_TASK_BYTES = 64_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingTask:
+    """A task without a usable answer: its file, what it is about, what is wrong with the answer."""
+
+    file: str
+    role: str
+    trace_id: str
+    attempt: int
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tray:
+    """How a folder of tasks stands after a run: what waits, and files that answered no task."""
+
+    folder: str
+    waiting: tuple[WaitingTask, ...] = ()
+    unused: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Seen:
+    asked: set[str] = field(default_factory=set)
+    waiting: dict[str, WaitingTask] = field(default_factory=dict)
+
+
+class Dispatch(Mailbox):
+    """The backend that reads answers from a folder and writes tasks into it."""
+
+    def __init__(self, section: str, folder: Path, run_dir: Path) -> None:
+        super().__init__(self._find, self._miss)
+        self.folder, self.seen = folder, _Seen()
+        self._section, self._copies = section, run_dir / FOLDER
+        _clear(self._copies)
+
+    def _find(self, request: Request) -> Reply | None:
+        key = request.cache_key(PROTOCOL)
+        self.seen.asked.add(key)
+        task = self.folder / _task_name(request, key)
+        place = _answer_place(self.folder, key)
+        fault = None
+        try:
+            text = answer_text(place)
+            if text is not None:
+                _unchanged(task, key)
+                return usable(text, request)
+        except Refused as refused:
+            fault = str(refused)
+        unit = request.unit
+        waits = WaitingTask(task.name, unit.role, unit.trace_id, unit.attempt, fault)
+        self.seen.waiting[key] = waits
+        return None
+
+    def _miss(self, request: Request) -> NoReturn:
+        key = request.cache_key(PROTOCOL)
+        name, answer = _task_name(request, key), _answer_place(self.folder, key)
+        page = task_page(task_of(request, key, str(answer)))
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            _keep(self.folder / GUIDE, _GUIDE_SOURCE.read_bytes())
+            _keep(self.folder / _rubric_name(request), _rubric(request))
+            # A changed task stays as it is while an answer lies beside it, so that both are seen.
+            if not _holds(self.folder / name, key) and not (
+                os.path.lexists(answer) and os.path.lexists(self.folder / name)
+            ):
+                atomic_write(self.folder / name, page)
+            self._copies.mkdir(parents=True, exist_ok=True)
+            _keep(self._copies / name, page)
+        except OSError as error:
+            raise BackendError(
+                f"{self._section}.dir: the task {name} cannot be written: {error}; "
+                f"set {self._section}.dir to a folder that can be written"
+            ) from error
+        raise Pending(key)
+
+
+def open_dispatch(settings: JudgeSettings) -> Dispatch:
+    """Open the folder `judge.dir`, by default `dispatch` below `paths.state`; nothing is made."""
+    section = section_of(settings)
+    folder = Path(settings.config.dir or Path(settings.state_dir) / FOLDER)
+    for place in (folder, *folder.parents):
+        if place.is_dir():
+            break
+        if place.exists() or place.is_symlink():
+            raise ConfigError(f"{section}.dir must be a folder (got {folder}; {place} is none)")
+    return Dispatch(section, folder, Path(settings.run_dir))
+
+
+def trays(backends: Iterable[object]) -> tuple[Tray, ...]:
+    """Return how the folders of the dispatching backends stand, judge and verifier together."""
+    merged: dict[Path, _Seen] = {}
+    for backend in backends:
+        if isinstance(backend, Dispatch):
+            seen = merged.setdefault(backend.folder, _Seen())
+            seen.asked |= backend.seen.asked
+            seen.waiting |= backend.seen.waiting
+    return tuple(
+        Tray(str(folder), tuple(seen.waiting.values()), _unused(folder, seen.asked))
+        for folder, seen in merged.items()
+    )
+
+
+def _unused(folder: Path, asked: set[str]) -> tuple[str, ...]:
+    try:
+        names = sorted(place.name for place in folder.iterdir())
+    except OSError:
+        return ()
+    found = []
+    for name in names:
+        answer = _ANSWER_NAME.fullmatch(name)
+        if answer[1] not in asked if answer else not _OWN_NAME.fullmatch(name):
+            found.append(name)
+    return tuple(found)
+
+
+def _task_name(request: Request, key: str) -> str:
+    unit = request.unit
+    packet = unit.role == "judge" and unit.axis == "trajectory"
+    return f"{key}.{'packet' if packet else 'task'}.json"
+
+
+def _answer_place(folder: Path, key: str) -> Path:
+    return folder / f"{key}.verdict.json"
+
+
+def _rubric_name(request: Request) -> str:
+    unit = request.unit
+    return f"rubric-{unit.role}.md" if unit.role == "verifier" else f"rubric-{unit.axis}.md"
+
+
+def _rubric(request: Request) -> bytes:
+    system = [m.content for m in request.messages if m.role == "system"]
+    return "\n".join([*system, ""]).encode("utf-8", "backslashreplace")
+
+
+def _unchanged(task: Path, key: str) -> None:
+    """Refuse an answer that lies beside a task whose text is no longer the one that was asked."""
+    if os.path.lexists(task) and not _holds(task, key):
+        raise Refused(
+            f"{task.name} was changed after it was written, so this may answer another question; "
+            "delete both files, run again and answer anew"
+        )
+
+
+def _holds(task: Path, key: str) -> bool:
+    """Whether a file is the task of this key: its text has the digest that it is named by."""
+    try:
+        if task.is_symlink() or task.stat().st_size > _MOST_TASK_BYTES:
+            return False
+        found: JudgeTask = decode_line(task.read_bytes(), JudgeTask)
+        return found.key == key == request_of(found).cache_key(PROTOCOL)
+    except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
+        return False
+
+
+def _keep(place: Path, data: bytes) -> None:
+    """Write a file unless it holds just that, so that running again rewrites nothing."""
+    with contextlib.suppress(OSError):
+        if not place.is_symlink() and place.read_bytes() == data:
+            return
+    atomic_write(place, data)
+
+
+def _clear(copies: Path) -> None:
+    """Drop the copies that an earlier run left in the same run directory."""
+    with contextlib.suppress(OSError):
+        for place in copies.iterdir():
+            if _TASK_NAME.fullmatch(place.name):
+                place.unlink()
