@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from helix.backends.dispatch import Tray, trays
 from helix.checks.run import decide
 from helix.engine.asking import Asker
 from helix.engine.drive import Event, Job, Outcome, run_jobs
@@ -98,6 +99,9 @@ class Work:
                 candidates.append(at, *(encode_line(x) for x in _candidates(line)))
 
             executor = self.prepared.registry.get("executors", config.executor.name)
+            if on_event is not None:
+                chosen = sum(entry.selected for entry in self.survey.entries)
+                on_event(Event("begin", total=chosen * config.sampling.replicates))
             try:
                 run_jobs(
                     self.jobs(),
@@ -112,6 +116,17 @@ class Work:
                 for spool in (lines, notes, failures, candidates):
                     spool.finish()
         return limits.meter.totals()
+
+    def trays(self, log: RunLog) -> tuple[Tray, ...]:
+        """Return how the folders of dispatched tasks stand; what is wrong in one is an event."""
+        found = trays(backend for _, backend in self._backends.values())
+        for tray in found:
+            for task in tray.waiting:
+                if task.fault is not None:
+                    log.event("answer-refused", file=task.answer, fault=task.fault)
+            if tray.unused:
+                log.event("answers-unused", folder=tray.folder, files=tray.unused)
+        return found
 
     def _askers(self, limits: Limits, stack: contextlib.ExitStack) -> dict[str, Asker]:
         config = self.prepared.config

@@ -22,7 +22,7 @@ T = TypeVar("T")
 Answer = Reply | NoReply
 Conversation = Generator[Request, Answer, T]
 EndsTheRun = (CacheError, BackendError, PinError)
-EventKind = Literal["asking", "waiting", "answered", "done"]
+EventKind = Literal["begin", "asking", "waiting", "answered", "done", "stopping"]
 _BREATHE_EVERY = 16
 
 
@@ -51,14 +51,16 @@ class Event:
     """Something to tell a person who waits.
 
     `detail` is a role (asking), what holds the request back for `seconds` (waiting: rate limit,
-    retry), a reply's source or a cause (answered); `used` is what the run has used so far.
+    retry), a reply's source or a cause (answered); `used` is what the run has used so far, `total`
+    how many jobs there will be (begin). The run as a whole begins and, when interrupted, stops.
     """
 
     kind: EventKind
-    job: Job[Any]
+    job: Job[Any] | None = None
     detail: str = ""
     seconds: float = 0.0
     used: Meter | None = None
+    total: int = 0
 
 
 OnDone = Callable[[Outcome[T]], None]
@@ -146,6 +148,7 @@ class _Drive(Generic[T]):
             await self._settle()
         except BaseException:
             self._stop()
+            self._tell("stopping")
             await self._settle_or_cancel()
             raise
         if self._broken is not None:
@@ -246,7 +249,7 @@ class _Drive(Generic[T]):
     def _tell(
         self,
         kind: EventKind,
-        job: Job[T],
+        job: Job[T] | None = None,
         detail: str = "",
         seconds: float = 0.0,
         asker: Asker | None = None,

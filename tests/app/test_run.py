@@ -353,7 +353,7 @@ def test_a_terminal_sees_progress_and_is_left_clean(here: Path) -> None:
     shown = os.read(leader, 100_000).decode()
     os.close(leader)
     assert done.returncode == 3
-    assert re.search(r"\d replies new", shown)
+    assert re.search(r"\d of \d traces; waiting for judge \d", shown)
     assert shown.endswith("\r\x1b[K")
 
 
