@@ -16,6 +16,8 @@ from helix.errors import ConfigError, SelectionError, did_you_mean
 from helix.fieldpath import parse
 from helix.gate import FoldPlan, GateRow, Known, Policy
 from helix.grounding import check_fields
+from helix.judging import PacketSettings, Settings, VerifierSettings
+from helix.judging.probe import prompt_digest
 from helix.model.canonical import digest
 from helix.model.config import Config, JudgeConfig
 from helix.model.criterion import Suite
@@ -62,8 +64,9 @@ def prepare(
     failing = RunFiles.open(before, "select.failed_from").undone() if before else None
     rows = _selected(compiled, config, failing)
     judge: Judge = registry.get("judges", config.judge.backend)
-    pin = make_pin(config.judge, judge, "judge")
-    verifier = verifier_of(config, registry, judge, pin)
+    asked = any(row.method != "deterministic" for row in rows)
+    pin = make_pin(config.judge, judge, "judge", asked=asked)
+    verifier = verifier_of(config, registry, judge, pin) if asked else None
     _refuse_unbuilt(config)
     today = config.gate.today or today
     known = _known(config, compiled, today)
@@ -204,6 +207,8 @@ def _plan(
         "suite": {"name": suite.suite.suite, "version": suite.suite.version},
         "suiteDigest": suite.digest,
         "criteria": [row.id for row in rows],
+        "versions": {row.id: row.digest for row in rows},
+        "prompt": _prompt(config, suite, judge, pin, verifier),
         "checks": [{"name": name, "version": version} for name, version in checks],
         "judge": {
             **_asked(judge, pin, config.judge),
@@ -235,6 +240,36 @@ def _plan(
     runs |= {"baseline": config.gate.baseline, "failedFrom": config.select.failed_from}
     runs |= {"exit": config.gate.exit}
     return Plan.of(decides, runs)
+
+
+def _prompt(
+    config: Config, suite: CompiledSuite, judge: Judge, pin: Pin, verifier: Verifier | None
+) -> str | None:
+    """Return the digest of how judge and verifier are asked; None where nobody is."""
+    if not judge.asks:
+        return None
+    subject, tools = config.subject, inventory(config, suite)
+    told = PacketSettings(subject, pin, config.judge.context_tokens, tools)
+    refuter = None
+    if verifier is not None:
+        limit = verifier.config.context_tokens
+        refuter = VerifierSettings(PacketSettings(subject, verifier.pin, limit, tools))
+    return prompt_digest(
+        Settings(
+            packet=told,
+            criteria_digest=suite.digest,
+            asks=True,
+            routes=subject.routes,
+            channels=subject.complete_channels,
+            axis=config.judge.axis,
+            verifier=refuter,
+        )
+    )
+
+
+def inventory(config: Config, suite: CompiledSuite) -> tuple[str, ...]:
+    """Return the tools that the subject is known to have, sorted (METHOD 27)."""
+    return tuple(sorted({*config.subject.tools, *suite.suite.tools}))
 
 
 def _asked(judge: Judge, pin: Pin, config: JudgeConfig) -> dict[str, Any]:
