@@ -12,6 +12,7 @@ from helix.errors import ExitCode, UsageError, unknown
 
 HYDRA = {"evaluate": "recorded traces and a suite to verdicts, a gate and an exit code"}
 PLAIN = {
+    "audit": "plant attacks into copies of traces, and say which verdicts move",
     "cache": "say how many replies are kept",
     "criteria": "lint a suite, explain a verdict, test rows on known faults",
     "plugins": "list formats, checks, judges, renderers, or explain one of them",
@@ -19,7 +20,6 @@ PLAIN = {
     "traces": "say what trace files hold: detect, show, convert, stats",
 }
 NOT_BUILT = (
-    "audit",
     "build-dataset",
     "build-evals",
     "calibrate",

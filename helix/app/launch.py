@@ -23,6 +23,7 @@ from helix.app.compose import Typed
 from helix.app.plugins import config_folders
 from helix.app.quoting import quoted, readable
 from helix.errors import ConfigError, ExitCode, UsageError, worst
+from helix.model.config import Config
 
 REFUSED_FLAGS = {
     "experimental_rerun": "--experimental-rerun is refused: it would unpickle a file",
@@ -46,6 +47,16 @@ def run(command: str, argv: Sequence[str]) -> ExitCode:
         if args.multirun:
             return _sweep(hydra, command, overrides, added)
         return _single(hydra, command, overrides, [*args.overrides, *added])
+
+
+def configured(command: str, words: Sequence[str]) -> Config:
+    """Return the validated configuration of a Hydra command with these overrides; nothing runs."""
+    with composing.opened(command, config_folders()) as hydra:
+        groups = [g for g in hydra.config_loader.list_groups("") if g != "hydra"]
+        overrides = composing.typed(words, groups, multirun=False)
+        composed = composing.compose(hydra, command, [o.word for o in overrides])
+        run_dir = composing.directory(composed, "hydra.run.dir")
+        return composing.validated(composing.placed(composed, str(run_dir)), overrides)
 
 
 def complete(argv: Sequence[str], commands: Sequence[str]) -> ExitCode:

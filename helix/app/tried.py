@@ -52,9 +52,9 @@ class Tried:
             routes=tuple(settings["subject.routes"]),
             route_field=fields[0] if fields else None,
         )
-        suite = compile(load_suite(_suite(args.suite)), registry)
+        suite = compile(load_suite(suite_file(args.suite)), registry)
         try:
-            source = Input.open(_traces(args.traces), args.format, registry)
+            source = Input.open(traces_path(args.traces), args.format, registry)
         except TraceError as error:
             raise UsageError(str(error).replace("subject.traces", "--traces")) from None
         inventory = frozenset((*subject.tools, *suite.suite.tools))
@@ -104,14 +104,16 @@ class Tried:
         )
 
 
-def _suite(name: str) -> str:
+def suite_file(name: str) -> str:
+    """Return the file of a suite, which may be a demo's by its name."""
     demo = _demo(name, "SUITE")
     if demo is None:
         return name
     return str(importlib.resources.files("helix.demo") / f"{demo}.suite.yaml")
 
 
-def _traces(path: str) -> str:
+def traces_path(path: str) -> str:
+    """Return where traces lie; those of a demo are written to a folder that goes with us."""
     demo = _demo(path, "--traces")
     if demo is None:
         return path

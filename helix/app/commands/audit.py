@@ -1,0 +1,125 @@
+"""`helix audit injection`: plant attacks into copies of traces, and say what they move."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import datetime
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from helix.app import console, injections
+from helix.app.commands.evaluate import with_demo_traces
+from helix.app.progress import Progress
+from helix.app.tried import suite_file
+from helix.audit import BUILT_IN, PLACES, Findings, Payload, attack, load_payloads
+from helix.errors import ExitCode, UsageError, unknown
+
+
+def run(argv: Sequence[str]) -> ExitCode:
+    """Run one of the plain audits; each says how it exits."""
+    parser = argparse.ArgumentParser(prog="helix audit", description="Audit what Helix decides.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_injection(commands)
+    # Words after an option are left over where an earlier positional took none (argparse).
+    args, rest = parser.parse_known_args(argv)
+    if any(word.startswith("-") for word in rest):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    args.settings += rest
+    return _injection(args)
+
+
+def _add_injection(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    injection = commands.add_parser(
+        "injection",
+        help="plant attacks into copies of traces, and say which verdicts move",
+        description="Plant texts that ask for a pass, pretend, imitate or break out into copies "
+        "of traces, and compare every cell with the original's. Planting only adds. Your files "
+        "are not touched. Without a judge, code rows and the questions to a judge are tested; "
+        "with one (judge=NAME judge.model=MODEL) its verdicts too. Exits 0 if nothing moved "
+        "towards a pass; 1 if something did, a code row moved that does not read what was "
+        "planted, or a question does not hold; 3 if there was nothing to test; 5 if answers are "
+        "waited for; 2 for usage.",
+    )
+    add = injection.add_argument
+    add("settings", metavar="KEY=VALUE", nargs="*", help="settings as `helix evaluate` takes them")
+    add("--traces", metavar="PATH", required=True, help="file, folder, glob, - or demo:outreach")
+    add("--suite", metavar="FILE", required=True, help="the YAML file, or demo:outreach")
+    add("--payloads", metavar="FILE", help="JSON Lines of payloads instead of the built-in ones")
+    add("--class", metavar="NAME", action="append", dest="classes", help="this class only; again")
+    add("--place", metavar="NAME", action="append", help="this place only; again")
+    add("--per-class", metavar="N", type=_positive, default=1, help="payloads per class and place")
+    add("--seed", type=int, default=0, help="draws payloads and places (0)")
+    add("--out", metavar="DIR", help="keep the planted copies, and the judge's run, here")
+    add("--json", action="store_true", help="print JSON")
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number above 0 (got '{text}')")
+    return int(text)
+
+
+def _injection(args: argparse.Namespace) -> ExitCode:
+    from helix.app.launch import configured
+
+    payloads, places = _payloads(args), _places(args.place)
+    own = [f"subject.traces={args.traces}", f"criteria.file={suite_file(args.suite)}"]
+    config = with_demo_traces(configured("evaluate", [*own, *args.settings]))
+    progress = Progress()
+    with _folder(args.out) as folder:
+        try:
+            found = attack(
+                config,
+                payloads,
+                folder,
+                today=datetime.datetime.now(datetime.UTC).date(),
+                seed=args.seed,
+                per_class=args.per_class,
+                places=places,
+                on_event=progress,
+            )
+        finally:
+            progress.close()
+    if args.json:
+        console.say(json.dumps(injections.as_json(found), indent=2))
+    else:
+        console.say(injections.as_text(found))
+    return _code(found)
+
+
+def _code(found: Findings) -> ExitCode:
+    if found.failed:
+        return ExitCode.INTERNAL
+    if found.gained or found.astray or found.broken:
+        return ExitCode.FAIL
+    if found.pending:
+        return ExitCode.WAITING
+    return ExitCode.PASS if found.tested else ExitCode.INCOMPLETE
+
+
+def _payloads(args: argparse.Namespace) -> tuple[Payload, ...]:
+    payloads = load_payloads(args.payloads) if args.payloads else BUILT_IN
+    known = sorted({payload.klass for payload in payloads})
+    for name in args.classes or ():
+        if name not in known:
+            raise UsageError(f"--class: {unknown('class', name, known)}")
+    return tuple(p for p in payloads if not args.classes or p.klass in args.classes)
+
+
+def _places(names: Sequence[str] | None) -> tuple[str, ...]:
+    for name in names or ():
+        if name not in PLACES:
+            raise UsageError(f"--place: {unknown('place', name, PLACES)}")
+    return tuple(place for place in PLACES if not names or place in names)
+
+
+@contextlib.contextmanager
+def _folder(out: str | None) -> Iterator[Path]:
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix="helix-") as folder:
+            yield Path(folder)
+        return
+    yield Path(out)
