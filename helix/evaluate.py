@@ -22,6 +22,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from helix import registry as registries
+from helix.backends.dispatch import Tray
 from helix.errors import ConfigError, ExitCode, TraceError
 from helix.files import atomic_write, held
 from helix.gate import exit_code, fold
@@ -46,7 +47,8 @@ class Finished:
     """A run that ended: its scorecard, where its files are, and what the process should exit with.
 
     `pending` counts traces that wait for dispatched answers, `broken` those that an internal
-    error kept from a line; `lines` is None where they are read from the run directory.
+    error kept from a line; `trays` are the folders of dispatched tasks. `lines` is None where they
+    are read from the run directory.
     """
 
     scorecard: Scorecard
@@ -58,6 +60,7 @@ class Finished:
     started_at: str
     pending: int = 0
     broken: int = 0
+    trays: tuple[Tray, ...] = ()
     lines: tuple[MatrixVerdictFile, ...] | None = None
 
     @property
@@ -123,6 +126,7 @@ def run(
             started_at=started.isoformat(timespec="seconds"),
             pending=len(work.pending),
             broken=len(work.broken),
+            trays=work.trays(log),
         )
         if then is not None:
             then(done)

@@ -28,11 +28,15 @@ def renderers(config: ReportConfig, registry: Registry) -> list[Renderer]:
 
 
 def render(
-    done: Finished, wanted: list[Renderer], config: ReportConfig, rerun: str | None
+    done: Finished,
+    wanted: list[Renderer],
+    config: ReportConfig,
+    rerun: str | None,
+    waiting: tuple[str, ...] = (),
 ) -> tuple[bytes, ExitCode]:
     """Write the reports; return what goes to standard output, and INTERNAL if one broke."""
     files = {item.name: _place(item, done.run_dir, config) for item in wanted}
-    report = _report(done, rerun, files.get(PAGE) is not None)
+    report = _report(done, rerun, waiting, files.get(PAGE) is not None)
     output, code = b"", ExitCode.PASS
     # What goes to standard output comes last: it names the reports that were written.
     for item in sorted(wanted, key=lambda item: files[item.name] is None):
@@ -57,11 +61,14 @@ def _place(item: Renderer, run_dir: Path, config: ReportConfig) -> Path | None:
     return None if item.filename is None else run_dir / item.filename
 
 
-def _report(done: Finished, rerun: str | None, with_traces: bool) -> RunReport:
+def _report(
+    done: Finished, rerun: str | None, waiting: tuple[str, ...], with_traces: bool
+) -> RunReport:
     meta = RunMeta(
         run_dir=os.fspath(done.run_dir),
         baseline=done.prepared.config.gate.baseline,
         rerun=rerun,
+        waiting=waiting,
         duration_s=done.duration_s,
         started_at=done.started_at,
         helix_version=helix.__version__,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from helix.judging import Unusable, read
 from helix.judging.own_object import Fault, own_object
+from helix.judging.review import read_reviews
 from helix.model.request import Reply, Request
 
 MOST_BYTES = 8_000_000
@@ -67,7 +68,11 @@ def _fault(reply: Reply, request: Request) -> str | None:
     if request.unit.role == "judge":
         answer = read(reply, request.nonce, rows)
         return answer.reason if isinstance(answer, Unusable) else None
-    return None
+    reviews = read_reviews(reply, request.nonce, rows)
+    if isinstance(reviews, Unusable):
+        return reviews.reason
+    missing = [row for row in rows if row not in reviews]
+    return f"no review for: {', '.join(missing)}" if missing else None
 
 
 def _reviewer(name: object) -> str:

@@ -47,6 +47,11 @@ class WaitingTask:
     attempt: int
     fault: str | None = None
 
+    @property
+    def answer(self) -> str:
+        """The name of the file that is to answer it."""
+        return f"{self.file.partition('.')[0]}.verdict.json"
+
 
 @dataclass(frozen=True, slots=True)
 class Tray:

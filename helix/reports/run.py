@@ -28,14 +28,15 @@ Traces = Iterable[Trace] | Callable[[frozenset[str]], Iterable[Trace]]
 class RunMeta:
     """How this execution went; None is not recorded (METHOD 86).
 
-    `rerun` is the command that runs just the failures again, `written` the files of the reports,
-    `baseline` the run that the gate compares with.
+    `rerun` is the command that runs just the failures again, `waiting` what is told of dispatched
+    questions, `written` the files of the reports, `baseline` the run that the gate compares with.
     """
 
     run_dir: str | None = None
     written: tuple[str, ...] = ()
     baseline: str | None = None
     rerun: str | None = None
+    waiting: tuple[str, ...] = ()
     duration_s: float | None = None
     started_at: str | None = None
     helix_version: str | None = None

@@ -305,5 +305,7 @@ def _closing(page: _Page, report: RunReport) -> None:
     )
     if meta.rerun and card.run_verdict != "pass":
         page.whole(f"Rerun the failures: {meta.rerun}")
+    for line in meta.waiting:
+        page.whole(line)
     for written in meta.written or ("none was written",):
         page.whole(f"Report: {written}")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from helix.app import console
 from helix.app.job import Outcome
 from helix.app.progress import Progress
 from helix.app.rendering import render, renderers
+from helix.app.waiting import told
 from helix.dryrun import estimate
 from helix.errors import ConfigError, ExitCode, unknown, worst
 from helix.evaluate import Finished
@@ -35,7 +37,11 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
 
     def report(done: Finished) -> None:
         progress.close()
-        written.append(render(done, wanted, config.report, _rerun(done, config, typed)))
+        waiting = told(done.trays, typed)
+        if all(renderer.filename for renderer in wanted):
+            console.tell("\n".join(waiting))
+        rerun = _rerun(done, config, typed)
+        written.append(render(done, wanted, config.report, rerun, waiting))
 
     try:
         done = evaluate(
@@ -53,9 +59,12 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
 
 
 def _rerun(done: Finished, config: Config, typed: str) -> str | None:
-    """Return the command that does the undone cells again; None where there are none."""
+    """Return the command that does the undone cells again; None where there are none.
+
+    None too while something waits: with fewer rows it would ask other questions.
+    """
     cells = done.scorecard.cells
-    if not cells.fail + cells.uncertain:
+    if done.pending or not cells.fail + cells.uncertain:
         return None
     again = f"{typed} {shlex.quote(f'select.failed_from={done.run_dir}')}"
     given_again = config.subject.traces == "-"

@@ -1,0 +1,59 @@
+"""What a run says of dispatched questions: which wait, what is wrong with answers, what is next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from helix.backends.dispatch import GUIDE, Tray
+from helix.reports.visible import one_line
+from helix.reports.words import counted
+
+SHOWN = 20
+SHOWN_UNUSED = 5
+FAULT = 300
+
+
+def told(trays: Sequence[Tray], typed: str) -> tuple[str, ...]:
+    """Return the last lines of a run that dispatched; none where nothing waits or lies about.
+
+    `typed` is the command as it can be typed again.
+    """
+    lines: list[str] = []
+    for tray in trays:
+        lines += _waiting(tray)
+        lines += _unused(tray)
+    guides = " and ".join(str(Path(tray.folder) / GUIDE) for tray in trays if tray.waiting)
+    if guides:
+        lines += [f"Next: answer them as {guides} says, then run the same command again:"]
+        lines += [f"  {typed}"]
+    return tuple(lines)
+
+
+def _waiting(tray: Tray) -> Iterator[str]:
+    if not tray.waiting:
+        return
+    refused = [task for task in tray.waiting if task.fault is not None]
+    rest = [task for task in tray.waiting if task.fault is None]
+    checks = sum(task.role == "verifier" for task in tray.waiting)
+    notes = [f"{checks} of them to check verdicts"] if checks else []
+    notes += [f"{counted(len(refused), 'answer')} cannot be used"] if refused else []
+    detail = f" ({'; '.join(notes)})" if notes else ""
+    yield f"Waiting: {counted(len(tray.waiting), 'question')} in {tray.folder}{detail}"
+    for task in refused[:SHOWN]:
+        yield f"  cannot be used: {task.answer}: {one_line(task.fault or '', FAULT)}"
+    for task in rest[: max(SHOWN - len(refused), 0)]:
+        again = ", asked again" if task.attempt else ""
+        yield f"  {task.file}  trace {one_line(task.trace_id, 60)}{again}"
+    more = len(tray.waiting) - SHOWN
+    if more > 0:
+        yield f"  and {more:,} more: the run's folder dispatch/ holds a copy of each"
+
+
+def _unused(tray: Tray) -> Iterator[str]:
+    if tray.unused:
+        names = ", ".join(one_line(name, 90) for name in tray.unused[:SHOWN_UNUSED])
+        more = len(tray.unused) - SHOWN_UNUSED
+        names += f" and {more:,} more" if more > 0 else ""
+        what = counted(len(tray.unused), "file")
+        yield f"Not used: {what} in {tray.folder} that no question of this run asks for: {names}"
