@@ -204,11 +204,19 @@ class ReplyCache:
 
 @dataclass(frozen=True, slots=True)
 class LabelSource:
-    """A reader of human labels."""
+    """A reader of human labels: `read(path)` yields what people said, as it was recorded.
+
+    Each mapping holds `trace`, `key` (what was labelled, in the source's words) and `value`, and
+    where they were recorded `file`, `row`, `note`, `rater`, `when`, `refs` and `by` (what kind of
+    rater it was; `human: False` where that is no person). One with `unread` instead tells of
+    something that could not be read. `maps` are the rules KEY=CRITERION that hold where the user
+    gives none; a `*` stands for any text, and in CRITERION for what it stood for in KEY.
+    """
 
     name: str
     version: str
     read: Callable[[str], Iterator[Mapping[str, Any]]]
+    maps: tuple[str, ...] = ("*=*",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ BUILTINS: dict[str, tuple[str, ...]] = {
     "helix.checks.plugin": ("checks",),
     "helix.backends.plugin": ("judges",),
     "helix.engine.plugin": ("caches", "executors"),
+    "helix.labels.plugin": ("labels",),
     "helix.reports.plugin": ("renderers",),
 }
 SINGULAR = {

@@ -1,0 +1,1 @@
+"""Where labels come from: one module per source, each with `read(path)` (see `LabelSource`)."""

@@ -1,0 +1,56 @@
+"""JSON that people exported: a document, a list in one, or JSON Lines, record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from helix.errors import LabelError
+from helix.model.jsontext import decode
+
+
+def records(path: str) -> Iterator[tuple[int, Any]]:
+    """Yield each record with its row: its line in JSON Lines, its place in a list, 1 alone.
+
+    LabelError where the file cannot be read or is no JSON.
+    """
+    data = data_of(path)
+    try:
+        value, _ = decode(data)
+    except ValueError as error:
+        yield from _lines(path, data, error)
+        return
+    yield from enumerate(value if isinstance(value, list) else [value], 1)
+
+
+def data_of(path: str) -> bytes:
+    """Return a file's bytes without a byte order mark."""
+    try:
+        return Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf")
+    except OSError as error:
+        raise LabelError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list, and nothing of anything else."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def text_of(value: Any) -> str | None:
+    """Return an id or a name as text; nothing where there is none."""
+    if isinstance(value, str):
+        return value.strip() or None
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _lines(path: str, data: bytes, whole: ValueError) -> Iterator[tuple[int, Any]]:
+    lines = data.splitlines()
+    for row, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            yield row, decode(line)[0]
+        except ValueError as error:
+            told = whole if len(lines) == 1 else error
+            raise LabelError(f"{path}, row {row}: is no JSON ({told})") from None
