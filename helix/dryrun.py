@@ -14,10 +14,9 @@ from pathlib import Path
 
 from helix.evaluate import survey_run
 from helix.judging import Adjudicated, Line
-from helix.judging.packet import CHARACTERS_PER_TOKEN
 from helix.model.config import Config
 from helix.model.criterion import Suite
-from helix.model.request import Request
+from helix.model.request import CHARACTERS_PER_TOKEN, NoReply, Request
 from helix.registry import Registry
 from helix.work import Work
 
@@ -79,15 +78,13 @@ def estimate(config: Config, registry: Registry, suite: Suite | None = None) -> 
         if judge.asks and judge.cacheable and kept.is_dir():
             store = stack.enter_context(registry.get("caches", "disk").open(config.paths.state))
         for job in work.jobs():
-            request = _first(job.start())
-            if not isinstance(request, Request):
-                count["undecided"] += len(request.line.not_adjudicated)
-                continue
-            count["questions"] += 1
-            count["judged"] += len(request.unit.criteria)
-            if store is not None and store.get(request.cache_key(judge.protocol)) is not None:
-                count["cached"] += 1
-            else:
+            requests, line = _unanswered(job.start())
+            count["undecided"] += len(line.line.not_adjudicated)
+            for request in requests:
+                count["questions"] += 1
+                if store is not None and store.get(request.cache_key(judge.protocol)) is not None:
+                    count["cached"] += 1
+                    continue
                 characters = sum(len(m.content) for m in request.messages)
                 count["tokens"] += characters // CHARACTERS_PER_TOKEN
     chosen = sum(1 for entry in survey.entries if entry.selected)
@@ -97,7 +94,7 @@ def estimate(config: Config, registry: Registry, suite: Suite | None = None) -> 
         chosen=chosen,
         unreadable=len(survey.load.failures),
         cells=cells,
-        code_cells=cells - count["judged"] - count["undecided"],
+        code_cells=cells - count["undecided"],
         questions=count["questions"],
         cached=count["cached"],
         prompt_tokens=count["tokens"],
@@ -105,10 +102,12 @@ def estimate(config: Config, registry: Registry, suite: Suite | None = None) -> 
     )
 
 
-def _first(line: Line) -> Request | Adjudicated:
-    """Return the first question of a line, or the finished line that needs none."""
+def _unanswered(line: Line) -> tuple[list[Request], Adjudicated]:
+    """Return the first questions of a line, and what is left of it when nobody answers them."""
+    asked: list[Request] = []
     try:
-        return next(line)
+        asked.append(next(line))
+        while True:
+            asked.append(line.send(NoReply("unavailable", "nobody is asked")))
     except StopIteration as end:
-        done: Adjudicated = end.value
-        return done
+        return asked, end.value

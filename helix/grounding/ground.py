@@ -1,226 +1,56 @@
-"""The floor under every judged verdict: bound, evidenced, free of unverified premises.
-
-Nothing here makes a verdict better. A decided verdict that does not stand becomes uncertain,
-with the cause that code gives it (METHOD 4–12, 46).
-"""
+"""What the verdicts of one trace are grounded against."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
-from helix.fieldpath import parse
-from helix.grounding.resolve import all_weak, dead, resolve_refs
-from helix.grounding.texts import fold
-from helix.model.packet import Premise
-from helix.model.select import owner, select
+from helix.grounding.shown import Shown
+from helix.model.packet import MatrixPacket, Premise
 from helix.model.trace import Trace
-from helix.model.verdict import (
-    Assumption,
-    BlockedBy,
-    BlockKind,
-    Cause,
-    Litmus,
-    NotApplicable,
-    Ref,
-    Verdict,
-)
-
-NO_PREMISE = ("", "none")
+from helix.model.verdict import Ref
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What verdicts of one trace are grounded against."""
+    """A trace, what of it was shown, and what people vouch for beside it.
+
+    `complete_channels` are declared by the subject, `tools` are the names that are tools of it;
+    `shown` is None where all was, `verified` says that a verifier looks at weak evidence.
+    """
 
     trace: Trace
     complete_channels: tuple[str, ...] = ()
-    unread: frozenset[str] = frozenset()
+    tools: frozenset[str] = frozenset()
+    shown: Shown | None = None
     premises: tuple[Premise, ...] = ()
     verified: bool = False
 
-
-def resolved(verdict: Verdict, ground: Ground) -> Verdict:
-    """Return the verdict with refs and bindings resolved, its result untouched.
-
-    An assumption is verified only as a premise that people vouch for; what a judge alone calls
-    verified is unverified (METHOD 7).
-    """
-    channels = ground.complete_channels
-    bindings = tuple(
-        b
-        if b.ref is None
-        else msgspec.structs.replace(
-            b, ref=resolve_refs(ground.trace, [b.ref], complete_channels=channels)[0]
+    @classmethod
+    def of(
+        cls,
+        trace: Trace,
+        packet: MatrixPacket,
+        complete_channels: tuple[str, ...] = (),
+        *,
+        verified: bool = False,
+    ) -> Ground:
+        """Return the ground of verdicts that a judge reaches over a packet."""
+        profile = packet.subject_profile
+        return cls(
+            trace=trace,
+            complete_channels=complete_channels,
+            tools=frozenset(
+                (*(profile.tools if profile else ()), *(o.name for o in trace.tools()))
+            ),
+            shown=Shown.of(packet),
+            premises=packet.premises,
+            verified=verified,
         )
-        for b in verdict.bindings
-    )
-    refs = resolve_refs(ground.trace, verdict.refs, complete_channels=channels)
-    assumptions = tuple(_as_vouched(assumption, ground) for assumption in verdict.assumptions)
-    return msgspec.structs.replace(verdict, refs=refs, bindings=bindings, assumptions=assumptions)
 
+    def shows(self, ref: Ref) -> bool:
+        """Whether a ref that resolves stands on what was shown."""
+        return self.shown is None or self.shown.carries(self.trace, ref)
 
-def complaints(verdict: Verdict, terms: Sequence[str], ground: Ground) -> list[str]:
-    """Return what a re-prompt should name: what is missing, and what does not resolve."""
-    if verdict.result == "uncertain":
-        blocked = verdict.blocked_by is not None
-        return [] if blocked else ["an uncertain verdict needs blockedBy {kind, text}"]
-    found: list[str] = []
-    bound = {b.term for b in verdict.bindings}
-    missing = [t for t in terms if t not in bound]
-    if missing:
-        found.append(f"bindings lack the terms: {', '.join(missing)}")
-    if verdict.blocked_by is not None:
-        found.append("blockedBy belongs to an uncertain verdict only")
-    if not verdict.refs:
-        found.append("a decided verdict needs at least one ref")
-    if not _says(verdict.claim):
-        found.append("a decided verdict needs a claim: one factual sentence that the refs show")
-    if verdict.litmus is None:
-        found.append("a decided verdict needs a litmus {premise, groundedBy}")
-    bound_refs = [b.ref for b in verdict.bindings if b.ref is not None]
-    for ref in dead([*verdict.refs, *bound_refs]):
-        found.append(f"ref {ref.obs} {ref.path}: {ref.note}")
-    premise = _premise(verdict)
-    if premise and verdict.litmus is not None and not _is_ground(verdict.litmus, ground):
-        found.append(
-            f"the litmus premise '{premise[:80]}' is grounded by nothing: groundedBy must be the "
-            "id of a message, a step, the recording or a premise, or a channel declared complete"
-        )
-    return found
-
-
-def settle(verdict: Verdict, terms: Sequence[str], ground: Ground) -> Verdict:
-    """Return the verdict as it may stand: unchanged, or uncertain with its cause."""
-    if verdict.result == "uncertain":
-        return _abstention(verdict, terms)
-    for cause, kind, text in _faults(verdict, terms, ground):
-        return uncertain(verdict, cause, kind, text)
-    return verdict
-
-
-def settle_na(entry: NotApplicable, ground: Ground) -> NotApplicable | Verdict:
-    """Return a judge's na if its proof resolves, else an uncertain verdict, kind scope."""
-    refs = resolve_refs(ground.trace, entry.refs, complete_channels=ground.complete_channels)
-    unread = any(_is_unread(ref, ground) for ref in refs if ref.match != "dead")
-    if refs and not dead(refs) and not all_weak(refs) and not unread:
-        return msgspec.structs.replace(entry, refs=refs)
-    return Verdict(
-        criterion_id=entry.criterion_id,
-        critique=entry.critique,
-        result="uncertain",
-        refs=refs,
-        code=entry.code,
-        produced_by=entry.produced_by,
-        blocked_by=BlockedBy(kind="scope", text="it was said not to apply, and not proved"),
-        cause="dead-ref" if dead(refs) else "unread" if unread else "not-decidable",
-    )
-
-
-def uncertain(verdict: Verdict, cause: Cause, kind: BlockKind | None, text: str) -> Verdict:
-    """Return the verdict as an abstention; a machinery cause has no kind (METHOD 8)."""
-    return msgspec.structs.replace(
-        verdict,
-        result="uncertain",
-        confidence=None,
-        confidence_band=None,
-        cause=cause,
-        blocked_by=None if kind is None else BlockedBy(kind=kind, text=text),
-    )
-
-
-def _abstention(verdict: Verdict, terms: Sequence[str]) -> Verdict:
-    if verdict.blocked_by is None:
-        return uncertain(verdict, "malformed", None, "")
-    unbound = any(b.ref is None for b in verdict.bindings if b.term in terms)
-    cause: Cause = "unbound-term" if unbound else "not-decidable"
-    return msgspec.structs.replace(verdict, cause=cause, confidence=None, confidence_band=None)
-
-
-def _faults(
-    verdict: Verdict, terms: Sequence[str], ground: Ground
-) -> Iterator[tuple[Cause, BlockKind | None, str]]:
-    for binding in verdict.bindings:
-        if binding.ref is None:
-            text = f"'{binding.term}' has no referent in this trace"
-            yield "unbound-term", "factual-intent", text
-        elif binding.ref.match == "dead":
-            note = binding.ref.note or "does not resolve"
-            yield "dead-ref", "factual-intent", f"the referent of '{binding.term}': {note}"
-    bound = {binding.term for binding in verdict.bindings}
-    if not verdict.refs or verdict.blocked_by is not None or not bound.issuperset(terms):
-        yield "malformed", None, ""
-    if not _says(verdict.claim) or verdict.litmus is None:
-        yield "malformed", None, ""
-    for ref in dead(verdict.refs):
-        yield "dead-ref", "factual-intent", f"{ref.obs} {ref.path}: {ref.note}"
-    for ref in (*verdict.refs, *(b.ref for b in verdict.bindings if b.ref is not None)):
-        if _is_unread(ref, ground):
-            text = f"{ref.obs} {ref.path} was not shown whole to the judge"
-            yield "unread", "factual-intent", text
-    for assumption in verdict.assumptions:
-        if assumption.status != "verified":
-            yield "not-decidable", assumption.kind, assumption.text
-    premise = _premise(verdict)
-    if premise and verdict.litmus is not None:
-        if not _is_ground(verdict.litmus, ground):
-            yield "not-decidable", "factual-intent", premise
-        elif _rests_on_unread(_ground_of(verdict.litmus), ground):
-            text = f"{_ground_of(verdict.litmus)} was not shown whole to the judge"
-            yield "unread", "factual-intent", text
-    if all_weak(verdict.refs) and not ground.verified:
-        text = "the cited words are too short or too common to identify evidence"
-        yield "not-decidable", "factual-intent", text
-
-
-def _says(text: str | None) -> bool:
-    return any(character.isalnum() for character in text or "")
-
-
-def _premise(verdict: Verdict) -> str:
-    """Return the premise that the verdict still needs, empty where it needs none."""
-    text = verdict.litmus.premise.strip() if verdict.litmus is not None else ""
-    return "" if text.rstrip(".").casefold() in NO_PREMISE else text
-
-
-def _is_ground(litmus: Litmus, ground: Ground) -> bool:
-    """Whether what grounds the premise is a place, a vouched premise or a declared channel."""
-    named = _ground_of(litmus)
-    if named in ground.complete_channels or any(named == p.id for p in ground.premises):
-        return True
-    return owner(ground.trace, named) is not None
-
-
-def _ground_of(litmus: Litmus) -> str:
-    return (litmus.grounded_by or "").strip()
-
-
-def _rests_on_unread(named: str, ground: Ground) -> bool:
-    whole = named == ground.trace.id or named in ground.complete_channels
-    return named in ground.unread or (whole and bool(ground.unread))
-
-
-def _as_vouched(assumption: Assumption, ground: Ground) -> Assumption:
-    if assumption.status != "verified":
-        return assumption
-    if any(fold(premise.text) == fold(assumption.text) for premise in ground.premises):
-        return assumption
-    return msgspec.structs.replace(assumption, status="unverified")
-
-
-def _is_unread(ref: Ref, ground: Ground) -> bool:
-    """Whether a ref rests on what the judge was not shown, however its address is spelled."""
-    trace, unread = ground.trace, ground.unread
-    if not unread or ref.obs != trace.id or ref.scan is not None:
-        return ref.obs in unread or (ref.scan is not None and bool(unread))
-    for place in select(trace, parse(ref.path)):
-        own = f"{trace.id} {place.path}"
-        if place.obs in unread or own in unread:
-            return True
-        if place.obs == trace.id and place.path.startswith(("observations", "transcript")):
-            return True
-        if any(name.startswith((f"{own}.", f"{own}[")) for name in unread):
-            return True
-    return False
+    def covers(self, channel: str) -> bool:
+        """Whether all of a channel was shown."""
+        return self.shown is None or self.shown.covers(self.trace, channel)

@@ -62,16 +62,21 @@ def leaves(trace: Trace) -> Iterator[Leaf]:
     yield from below(trace.id, ("input",), trace.input)
     done: list[Message | Observation] = [*trace.transcript, *trace.observations]
     for item in sorted(done, key=lambda item: item.seq):
-        if isinstance(item, Message):
-            yield Leaf(item.id, "text", item.text)
-            continue
-        yield from below(item.id, ("input",), item.input)
-        yield from below(item.id, ("output",), item.output)
-        for field in ("error", "status", "level"):
-            if getattr(item, field) is not None:
-                yield Leaf(item.id, field, getattr(item, field))
+        yield from leaves_of(item)
     for root in ("output", "metadata", "usage"):
         yield from below(trace.id, (root,), trace.part(root))
+
+
+def leaves_of(item: Message | Observation) -> Iterator[Leaf]:
+    """Yield what can be cited of one message or observation."""
+    if isinstance(item, Message):
+        yield Leaf(item.id, "text", item.text)
+        return
+    yield from below(item.id, ("input",), item.input)
+    yield from below(item.id, ("output",), item.output)
+    for field in ("error", "status", "level"):
+        if getattr(item, field) is not None:
+            yield Leaf(item.id, field, getattr(item, field))
 
 
 def below(obs: str, at: tuple[Step, ...], value: Any) -> Iterator[Leaf]:

@@ -1,24 +1,21 @@
 """From trace to packet: what the judge may see, every leaf with the address that cites it.
 
-Labels never enter. What was asked is shown once where a message says it too. Huge fields are cut
-with a declared placeholder, and a trace above the token budget is cut in the middle at observation
-borders, its own input and output from their largest leaf down; what was not shown is in the ledger,
-and no verdict may rest on it (DESIGN “Judge boundary”).
+Labels never enter. What was asked is shown once where a message says it too. What does not fit the
+token budget is in the ledger, and no verdict may rest on it (DESIGN “Judge boundary”).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
 from helix.fieldpath import parse_relative
+from helix.grounding.slices import WHOLE, Slice, selected, slice_of
 from helix.grounding.texts import Leaf as TraceLeaf
 from helix.grounding.texts import leaves
-from helix.judging.rendering import leaf_text, message_text, step_text
-from helix.judging.slicing import WHOLE, Slice, selected, slice_of
+from helix.judging.budget import within
 from helix.model.config import SubjectConfig
 from helix.model.criterion import Criterion
 from helix.model.packet import (
@@ -32,14 +29,11 @@ from helix.model.packet import (
     ShownStep,
     SubjectProfile,
 )
-from helix.model.request import Pin
+from helix.model.request import CHARACTERS_PER_TOKEN, Pin
 from helix.model.trace import Observation, Trace
 from helix.model.verdict import AgentStep
 
-LEAF_CHARACTERS = 12_000
-CHARACTERS_PER_TOKEN = 4
 PROMPT_RESERVE = 0.25
-OWN_SHARE = 0.5
 SHOWN_ANYWAY = frozenset(
     {"error", "flags", "id", "input", "level", "metadata", "name", "output", "role", "seq",
      "status", "text", "type", "usage"}
@@ -64,7 +58,7 @@ def build(
     settings: PacketSettings,
 ) -> MatrixPacket:
     """Return a trace's packet for its residual rows; `findings` are the hybrids' code halves."""
-    return _built(trace, rows, findings, settings, WHOLE)
+    return _built(trace, rows, findings, settings, WHOLE, frozenset())
 
 
 def sliced(
@@ -72,13 +66,16 @@ def sliced(
     rows: Sequence[Criterion],
     findings: Mapping[str, str],
     settings: PacketSettings,
+    beside: frozenset[str] = frozenset(),
 ) -> MatrixPacket:
     """Return the packet of what the rows' `judgeInputs` select together (METHOD 38, 47).
 
     Ids, headings, order and budget are those of the whole; a row without `judgeInputs` takes the
-    whole trace. What lies outside is counted in the ledger and shown nowhere.
+    whole trace. The observations and messages named in `beside` are shown too. What lies outside
+    is counted in the ledger and shown nowhere.
     """
-    return _built(trace, rows, findings, settings, slice_of(trace, rows))
+    part = slice_of(trace, rows).with_owners(beside)
+    return _built(trace, rows, findings, settings, part, beside)
 
 
 def _built(
@@ -87,12 +84,15 @@ def _built(
     findings: Mapping[str, str],
     settings: PacketSettings,
     part: Slice,
+    beside: frozenset[str],
 ) -> MatrixPacket:
-    by_owner = _leaves(trace, rows, part)
+    named = selected(trace, [path for row in rows for path in row.judge_inputs])
+    wanted = named.with_owners(beside)
+    by_owner = _leaves(trace, wanted, part)
     own = by_owner.get(trace.id, [])
     asked = [leaf for leaf in own if leaf.path.startswith("input")]
     messages = [
-        _message(m.id, m.seq, m.role, m.text, m.control)
+        ShownMessage(id=m.id, seq=m.seq, role=m.role, text=m.text, control=m.control)
         for m in trace.transcript
         if part.touches(m.id)
     ]
@@ -116,20 +116,20 @@ def _built(
     )
     budget = int(settings.context_tokens * CHARACTERS_PER_TOKEN * (1 - PROMPT_RESERVE))
     said = {m.id for m in messages}
-    shown = _within(msgspec.structs.replace(packet, input=_once(asked, trace, said)), budget)
-    kept = {message.id for message in shown.transcript}
+    once = msgspec.structs.replace(packet, input=_once(asked, trace, said))
+    shown = within(once, budget, wanted)
+    kept = {message.id for message in shown.transcript if not message.elided}
     if all(leaf.same_as is None or leaf.same_as in kept for leaf in shown.input):
         return shown
-    return _within(packet, budget)
+    return within(packet, budget, wanted)
 
 
-def _leaves(trace: Trace, rows: Sequence[Criterion], part: Slice) -> dict[str, list[TraceLeaf]]:
+def _leaves(trace: Trace, wanted: Slice, part: Slice) -> dict[str, list[TraceLeaf]]:
     """Return what is shown of each owner: its leaves in the slice, and what rows name beyond."""
     by_owner: dict[str, list[TraceLeaf]] = {}
     for leaf in leaves(trace):
         if part.holds(leaf.obs, leaf.path):
             by_owner.setdefault(leaf.obs, []).append(leaf)
-    wanted = selected(trace, [path for row in rows for path in row.judge_inputs])
     for leaf in (wanted.leaves or {}).values():
         if parse_relative(leaf.path).steps[0] not in SHOWN_ANYWAY:
             by_owner.setdefault(leaf.obs, []).append(leaf)
@@ -214,11 +214,7 @@ def _row(criterion: Criterion, finding: str | None, trace: str) -> PacketRow:
 
 def _once(asked: Sequence[TraceLeaf], trace: Trace, shown: Collection[str]) -> tuple[Leaf, ...]:
     """Return the input with what a message shows word for word left out, the message named."""
-    said = {
-        m.text: m.id
-        for m in reversed(trace.transcript)
-        if m.id in shown and 0 < len(m.text) <= LEAF_CHARACTERS
-    }
+    said = {m.text: m.id for m in reversed(trace.transcript) if m.id in shown and m.text}
     return tuple(
         Leaf(obs=leaf.obs, path=leaf.path, text="", same_as=said[leaf.text])
         if leaf.text in said
@@ -228,95 +224,4 @@ def _once(asked: Sequence[TraceLeaf], trace: Trace, shown: Collection[str]) -> t
 
 
 def _shown(leaf: TraceLeaf) -> Leaf:
-    text, elided = _cut(leaf.text)
-    return Leaf(obs=leaf.obs, path=leaf.path, text=text, elided=elided)
-
-
-def _message(id: str, seq: int, role: str, text: str, control: bool) -> ShownMessage:
-    shown, elided = _cut(text)
-    return ShownMessage(id=id, seq=seq, role=role, text=shown, control=control, elided=elided)
-
-
-def _cut(text: str) -> tuple[str, int]:
-    if len(text) <= LEAF_CHARACTERS:
-        return text, 0
-    half = LEAF_CHARACTERS // 2
-    left_out = len(text) - 2 * half
-    return f"{text[:half]}\n[{left_out} characters not shown]\n{text[-half:]}", left_out
-
-
-def _within(packet: MatrixPacket, budget: int) -> MatrixPacket:
-    """Leave out what does not fit the budget of characters, and say what that is."""
-    own = [*packet.input, *packet.output]
-    own_sizes = [len(leaf_text(leaf)) + 1 for leaf in own]
-    items: list[Any] = sorted([*packet.trajectory, *packet.transcript], key=lambda i: i.seq)
-    sizes = [_size(item) for item in items]
-    if sum(own_sizes) + sum(sizes) <= budget:
-        kept_own, kept = set(range(len(own))), set(range(len(items)))
-    else:
-        kept_own = _smallest(own_sizes, max(budget - sum(sizes), int(budget * OWN_SHARE)))
-        kept = _ends(sizes, budget - sum(own_sizes[at] for at in kept_own))
-    left_out = [_id(item) for at, item in enumerate(items) if at not in kept]
-    left_out += [_place(leaf) for at, leaf in enumerate(own) if at not in kept_own]
-    shown = [items[at] for at in sorted(kept)]
-    whole = [_id(item) for item in shown if not _elided(item)]
-    cut = [_id(item) for item in shown if _elided(item)]
-    cut += [_place(own[at]) for at in sorted(kept_own) if own[at].elided]
-    split = len(packet.input)
-    return msgspec.structs.replace(
-        packet,
-        input=tuple(own[at] for at in sorted(kept_own) if at < split),
-        output=tuple(own[at] for at in sorted(kept_own) if at >= split),
-        trajectory=tuple(i for i in shown if isinstance(i, ShownStep)),
-        transcript=tuple(i for i in shown if isinstance(i, ShownMessage)),
-        coverage=Coverage(
-            shown=len(whole),
-            truncated=len(cut),
-            elided=len(left_out),
-            outside=packet.coverage.outside,
-            unread=tuple(left_out + cut),
-        ),
-    )
-
-
-def _smallest(sizes: Sequence[int], budget: int) -> set[int]:
-    """Keep the small ones: one huge leaf must not push out what everything else says."""
-    kept: set[int] = set()
-    for at in sorted(range(len(sizes)), key=lambda at: (sizes[at], at)):
-        if sizes[at] > budget:
-            break
-        kept.add(at)
-        budget -= sizes[at]
-    return kept
-
-
-def _ends(sizes: Sequence[int], budget: int) -> set[int]:
-    """Keep from both ends inwards; what could never fit is passed over."""
-    kept: set[int] = set()
-    left = budget
-    for at in sorted(range(len(sizes)), key=lambda i: (min(i, len(sizes) - 1 - i), i)):
-        if sizes[at] > budget:
-            continue
-        if sizes[at] > left:
-            break
-        kept.add(at)
-        left -= sizes[at]
-    return kept
-
-
-def _size(item: Any) -> int:
-    return len(message_text(item) if isinstance(item, ShownMessage) else step_text(item)) + 1
-
-
-def _place(leaf: Leaf) -> str:
-    return f"{leaf.obs} {leaf.path}"
-
-
-def _id(item: Any) -> str:
-    return str(item.id if isinstance(item, ShownMessage) else item.step.id)
-
-
-def _elided(item: Any) -> bool:
-    if isinstance(item, ShownMessage):
-        return item.elided > 0
-    return any(leaf.elided for leaf in item.leaves)
+    return Leaf(obs=leaf.obs, path=leaf.path, text=leaf.text)

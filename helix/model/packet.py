@@ -48,6 +48,11 @@ class PacketRow(Shape, frozen=True, kw_only=True):
     examples: tuple[Example, ...] = ()
 
 
+def cut_mark(left_out: int) -> str:
+    """Return what stands in a text where characters of it are not shown."""
+    return f"\n[{left_out} characters not shown]\n"
+
+
 class Leaf(Shape, frozen=True, kw_only=True):
     """One citable value: owner id, path inside it, text as shown.
 
@@ -59,6 +64,11 @@ class Leaf(Shape, frozen=True, kw_only=True):
     text: str
     elided: int = 0
     same_as: str | None = None
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """The text in the pieces that are left of it."""
+        return tuple(self.text.split(cut_mark(self.elided))) if self.elided else (self.text,)
 
 
 class ShownMessage(Shape, frozen=True, kw_only=True):
@@ -73,13 +83,14 @@ class ShownMessage(Shape, frozen=True, kw_only=True):
 
 
 class ShownStep(Shape, frozen=True, kw_only=True):
-    """One observation as shown: the fact and its citable leaves."""
+    """One observation as shown: the fact and its citable leaves, `left_out` of them not shown."""
 
     step: AgentStep
     seq: int
     name: str
     type: str
     leaves: tuple[Leaf, ...] = ()
+    left_out: int = 0
     flags: tuple[str, ...] = ()
 
 

@@ -88,12 +88,12 @@ def test_an_unread_place_carries_nothing_however_it_is_spelled(
         if part == "na":
             entry = {"criterionId": "c1", "critique": "it does not apply", "refs": [ref]}
             return reply(request.nonce, notApplicable=[entry])
-        bound = [{"term": "act", "ref": ref if part == "bindings" else SHOWN}]
+        bound = [{"term": "the act", "ref": ref if part == "bindings" else SHOWN}]
         refs = [ref] if part == "refs" else [SHOWN]
         return reply(request.nonce, verdict(refs=refs, bindings=bound))
 
     trace = trace_with(size=2000)
-    done, _ = ask(trace, [row(terms=["act"])], [answer, answer], context_tokens=20_000)
+    done, _ = ask(trace, [row(terms=["the act"])], [answer, answer], context_tokens=20_000)
     (cell,) = done.line.verdicts
     assert (cell.result, cell.cause) == ("uncertain", "unread")
 
@@ -113,11 +113,13 @@ def test_a_long_response_that_is_cut_is_in_the_ledger(ref: dict[str, Any]) -> No
     def answer(request: Request) -> str:
         return reply(request.nonce, verdict(refs=[ref]))
 
-    done, asked = ask(trace_with(response=response), [row()], [answer, answer], subject=subject)
+    trace = trace_with(response=response)
+    few = {"subject": subject, "context_tokens": 5000}
+    done, asked = ask(trace, [row()], [answer, answer], **few)
     assert "Not all is shown" in asked[0].messages[1].content
     assert done.line.verdicts[0].cause == "unread"
-    read, _ = ask(trace_with(response=response), [row()], [
-        lambda request: reply(request.nonce, verdict(refs=[SHOWN]))])  # fmt: skip
+    read, _ = ask(trace, [row()], [
+        lambda request: reply(request.nonce, verdict(refs=[SHOWN]))], **few)  # fmt: skip
     assert read.line.dense_map == {"c1": "pass"}, "what was shown whole still counts"
 
 

@@ -66,8 +66,18 @@ def cell(done: Any, criterion: str = "c1") -> Any:
          "not-decidable"),
         (verdict(refs=[HELD], litmus={"premise": "holds bind", "groundedBy": "s2"}), (), "pass",
          None),
-        (verdict(refs=[HELD], litmus={"premise": "holds bind", "groundedBy": "t1"}), (), "pass",
-         None),
+        (verdict(refs=[HELD], litmus={"premise": "holds bind", "groundedBy": "t1"}), (),
+         "uncertain", "not-decidable"),
+        (verdict(refs=[HELD], litmus={"premise": "holds bind", "groundedBy": "s4"}), (),
+         "uncertain", "not-decidable"),
+        (verdict(refs=[HELD, SAID], litmus={"premise": "holds bind", "groundedBy": "s4"}), (),
+         "pass", None),
+        (verdict(refs=[HELD, {**SAID, "obs": "t1", "path": "output.response"}],
+         litmus={"premise": "holds bind", "groundedBy": "t1"}), (), "pass", None),
+        (verdict(refs=[HELD, {"obs": "s4", "path": "role", "value": "assistant"}],
+         litmus={"premise": "holds bind", "groundedBy": "s4"}), (), "uncertain", "not-decidable"),
+        (verdict(refs=[HELD], bindings=[{"term": "loan", "ref": SAID}],
+         litmus={"premise": "holds bind", "groundedBy": "s4"}), ("loan",), "pass", None),
         (verdict(refs=[HELD], litmus={"premise": "holds bind", "groundedBy": "common sense"}), (),
          "uncertain", "not-decidable"),
         (verdict(refs=[HELD], litmus={"premise": "holds bind", "groundedBy": "s9"}), (),
@@ -159,9 +169,17 @@ def test_a_premise_may_rest_on_a_channel_declared_complete_and_shown_whole() -> 
     said = answering(verdict(refs=[HELD], litmus=litmus))
     assert cell(ask(trace_of(STEPS), [row()], said)[0]).cause == "not-decidable"
     assert cell(ask(trace_of(STEPS), [row()], said, subject=subject)[0]).result == "pass"
-    trace = trace_of(STEPS)
-    trace.input = {"note": "word " * 3000}
-    assert cell(ask(trace, [row()], said, subject=subject)[0]).cause == "unread"
+    long = [{"id": f"x{n}", "kind": "call", "tool": "look", "args": {"n": "word " * 200},
+             "call_id": f"x{n}"} for n in range(20)]  # fmt: skip
+    trace = trace_of([*STEPS[:2], *long, *STEPS[2:]])
+    few = {"subject": subject, "context_tokens": 2000}
+    assert (
+        cell(ask(trace, [row(judge_inputs=["obs:loan_status.output"])], said, **few)[0]).cause
+        == "unread"
+    )
+    note = trace_of(STEPS)
+    note.input = {"note": "word " * 3000}
+    assert cell(ask(note, [row()], said, **few)[0]).result == "pass", "all calls are shown"
 
 
 def test_an_id_of_the_trace_cannot_write_lines_into_a_re_prompt() -> None:
@@ -419,8 +437,11 @@ def test_a_place_is_not_said_to_stand_in_a_message_that_was_cut() -> None:
     trace = trace_of([{**STEPS[0], "text": long}, *STEPS[1:]])
     trace.input = {"prompt": long}
     cited = {"obs": "t1", "path": "input.prompt", "value": "the middle of it"}
-    done, _ = ask(trace, [row()], answering(verdict(refs=[cited])))
+    said = answering(verdict(refs=[cited]))
+    done, _ = ask(trace, [row()], said, context_tokens=5000)
     assert (cell(done).result, cell(done).cause) == ("uncertain", "unread")
+    whole, _ = ask(trace, [row()], said)
+    assert cell(whole).result == "pass", "nothing is cut where all of it fits"
 
 
 def test_examples_of_a_row_are_shown_after_it_but_never_the_trace_s_own() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from helix.grounding.slices import slice_of
 from helix.judging.packet import PacketSettings, build, sliced
 from helix.judging.rendering import render
-from helix.judging.slicing import slice_of
 from helix.model.config import SubjectConfig
 from helix.model.packet import MatrixPacket
 from helix.model.request import Pin, Unit
