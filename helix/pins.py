@@ -5,6 +5,7 @@ The model is named or the run stops; the verifier's identity is not the judge's 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from helix.model.request import Pin
 from helix.registry import Judge, Registry
 
 SAME = "same"
+LARGE_FILE = 16_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ def make_pin(config: JudgeConfig, judge: Judge, section: str, *, asked: bool = T
         extra["scriptDigest"] = _script_digest(config.script)
     if config.command:
         extra["command"] = list(config.command)
+        extra["commandFiles"] = _file_digests(config.command)
     model = config.model or "none"
     return Pin(
         backend=judge.name,
@@ -85,6 +88,19 @@ def make_pin(config: JudgeConfig, judge: Judge, section: str, *, asked: bool = T
         base_url=config.base_url,
         structured=config.structured,
     )
+
+
+def _file_digests(words: Sequence[str]) -> dict[str, str]:
+    """Return the digests of the files that a command names, so that an edit asks anew.
+
+    An absolute program is left out, since it differs between machines; so are large files.
+    """
+    own = [word for n, word in enumerate(words) if n or not Path(word).is_absolute()]
+    return {
+        word: source_digest(Path(word).read_bytes())
+        for word in own
+        if is_file(word) and Path(word).stat().st_size <= LARGE_FILE
+    }
 
 
 def _script_digest(script: str) -> str:

@@ -15,6 +15,7 @@ def helix_register_judges(register: Callable[[Judge], None]) -> None:
     register(Judge("none", "1", 1, none, cacheable=False, asks=False, needs_model=False))
     register(Judge("replay", "1", 1, _opener("mailbox", "open_replay"), cacheable=False))
     register(Judge("dispatch", "1", 1, _opener("dispatch", "open_dispatch"), cacheable=False))
+    register(Judge("command", "1", 1, _opener("command", "open_command")))
     register(Judge("scripted", "1", 1, _opener("scripted", "open_scripted")))
 
 

@@ -54,6 +54,10 @@ def _secrets(section: JudgeConfig) -> Iterator[str]:
     yield from _named(section.extra, "extra")
     if section.base_url is not None and _tells(section.base_url):
         yield "base_url"
+    for number, word in enumerate(section.command):
+        name, equals, value = word.partition("=")
+        if _secret(name) and (value or (not equals and name.startswith("-"))):
+            yield f"command.{number}"
 
 
 def _named(value: Any, where: str) -> Iterator[str]:

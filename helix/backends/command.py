@@ -1,0 +1,208 @@
+"""`command`: a program of the user's answers, one process for each request.
+
+The request goes in on standard input as JSON; what comes out on standard output is the reply, as
+text, or as `{"helixReply": {…}}` where the program has more to tell. No shell is involved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from helix.backends.settings import section_of
+from helix.errors import ConfigError
+from helix.model.request import Reply, Request, Unavailable
+from helix.registry import JudgeSettings
+
+ENVELOPE = "helixReply"
+TRY_AGAIN = 75
+MOST_BYTES = 8_000_000
+KEPT_BYTES = 64_000
+KILL_WAIT_S = 5.0
+TOLD_CHARACTERS = 300
+_SHORTEST_SECRET = 8
+_SECRET = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
+
+
+class Command:
+    """The backend that starts a program and reads what it prints."""
+
+    def __init__(self, words: Sequence[str], key_variable: str | None = None) -> None:
+        self._words, self._key_variable = tuple(words), key_variable
+
+    async def __aenter__(self) -> Command:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        return None
+
+    async def ask(self, request: Request) -> Reply:
+        """Return what the program says; Unavailable, with the end of its complaint, if it fails.
+
+        Exit status 75 (EX_TEMPFAIL) says that asking again may help. When nobody waits any more,
+        the program is killed with all that it started.
+        """
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._words,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise Unavailable(f"{self._words[0]} could not be started: {error}") from None
+        try:
+            said, complaint = await _talked(process, _input(request))
+        except BaseException:
+            await _killed(process)
+            raise
+        if process.returncode:
+            told = self._redacted(complaint)
+            raise Unavailable(
+                f"{self._words[0]} {_ended(process.returncode)}{f': {told}' if told else ''}",
+                retry=process.returncode == TRY_AGAIN,
+            )
+        return _reply(said)
+
+    def _redacted(self, complaint: bytes) -> str:
+        """Return the end of what a program complained of, without the secrets it was given."""
+        text = complaint.decode("utf-8", "replace")
+        for name, value in secrets(os.environ, self._key_variable):
+            text = text.replace(value, f"[{name}]")
+        return " ".join(text.split())[-TOLD_CHARACTERS:]
+
+
+def open_command(settings: JudgeSettings) -> Command:
+    """Open the program that `judge.command` names, found as a shell would find it."""
+    key, config = f"{section_of(settings)}.command", settings.config
+    if not config.command:
+        raise ConfigError(f"{key} must name a program (got nothing): add {key}=[PROGRAM,ARGUMENT]")
+    program = config.command[0]
+    if shutil.which(program) is None:
+        what = "is no file that can be run" if Path(program).exists() else "is not found"
+        raise ConfigError(f"{key} must begin with a program ({program} {what})")
+    return Command(config.command, config.api_key_env)
+
+
+def secrets(environment: Mapping[str, str], also: str | None = None) -> list[tuple[str, str]]:
+    """Return the variables that hold a secret by their name, the longest values first."""
+    found = [
+        (name, value)
+        for name, value in environment.items()
+        if len(value) >= _SHORTEST_SECRET and (name == also or _SECRET.search(name))
+    ]
+    return sorted(found, key=lambda pair: (-len(pair[1]), pair[0]))
+
+
+def _input(request: Request) -> bytes:
+    # ASCII, so that a lone surrogate of a trace arrives as its escape.
+    return json.dumps(msgspec.to_builtins(request), ensure_ascii=True, sort_keys=True).encode()
+
+
+async def _talked(process: asyncio.subprocess.Process, data: bytes) -> tuple[bytes, bytes]:
+    """Return what a program printed, whole, and the end of what it complained of."""
+    assert process.stdin and process.stdout and process.stderr
+
+    async def feed(stdin: asyncio.StreamWriter) -> None:
+        # A program need not read what it is given.
+        with contextlib.suppress(ConnectionError):
+            stdin.write(data)
+            await stdin.drain()
+        with contextlib.suppress(ConnectionError):
+            stdin.close()
+            await stdin.wait_closed()
+
+    said = asyncio.create_task(_read(process.stdout))
+    complaint = asyncio.create_task(_end_of(process.stderr))
+    tasks = (said, complaint, *map(asyncio.create_task, (feed(process.stdin), process.wait())))
+    try:
+        await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+    return said.result(), complaint.result()
+
+
+async def _read(stream: asyncio.StreamReader) -> bytes:
+    whole = bytearray()
+    while part := await stream.read(65_536):
+        whole += part
+        if len(whole) > MOST_BYTES:
+            raise Unavailable(f"the program printed more than {MOST_BYTES:,} bytes", "judge-error")
+    return bytes(whole)
+
+
+async def _end_of(stream: asyncio.StreamReader) -> bytes:
+    end = b""
+    while part := await stream.read(65_536):
+        end += part
+        if len(end) > KEPT_BYTES:
+            # Up to a space, so that no part of a secret stands at the cut.
+            end = end[-KEPT_BYTES:].partition(b" ")[2]
+    return end
+
+
+async def _killed(process: asyncio.subprocess.Process) -> None:
+    """Kill a program and its group, which outlives a program that left children behind."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    assert process.stdout and process.stderr
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(KILL_WAIT_S):
+            await asyncio.gather(process.wait(), _end_of(process.stdout), _end_of(process.stderr))
+
+
+def _ended(status: int) -> str:
+    if status > 0:
+        return f"exited with status {status}"
+    try:
+        return f"was ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was ended by signal {-status}"
+
+
+def _reply(said: bytes) -> Reply:
+    try:
+        text = said.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Unavailable(
+            f"the program printed no UTF-8 (byte {error.start})", "judge-error"
+        ) from None
+    told = _envelope(text)
+    if told is None:
+        return Reply(text=text)
+    try:
+        reply = msgspec.convert(told, Reply)
+    except msgspec.ValidationError as error:
+        raise Unavailable(f"{ENVELOPE} is no reply: {error}", "judge-error") from None
+    return msgspec.structs.replace(reply, source="live")
+
+
+def _no_number(literal: str) -> Any:
+    raise ValueError(literal)
+
+
+def _envelope(text: str) -> Any:
+    """Return what stands under `helixReply` where the whole output is an object of that one key."""
+    try:
+        value = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return None
+    return value[ENVELOPE] if isinstance(value, dict) and list(value) == [ENVELOPE] else None
