@@ -63,8 +63,10 @@ def leaves(trace: Trace) -> Iterator[Leaf]:
     done: list[Message | Observation] = [*trace.transcript, *trace.observations]
     for item in sorted(done, key=lambda item: item.seq):
         yield from leaves_of(item)
-    for root in ("output", "metadata", "usage"):
-        yield from below(trace.id, (root,), trace.part(root))
+    yield from below(trace.id, ("output",), trace.output)
+    for root in ("metadata", "usage"):
+        if trace.part(root):
+            yield from below(trace.id, (root,), trace.part(root))
 
 
 def leaves_of(item: Message | Observation) -> Iterator[Leaf]:
