@@ -23,6 +23,7 @@ from helix.model.verdict import Shape
 from helix.registry import JudgeSettings
 
 RECORDING_SCHEMA_VERSION = "1.0"
+LONGEST_HEADER = 100_000
 _NO_PIN = Pin(backend="", model="", identity="")
 S = TypeVar("S", "RecordingHeader", "Recording")
 
@@ -132,7 +133,7 @@ class Recordings:
             raise ArtifactError(f"{file} is empty; its first line must say how it was made")
 
     def _place(self, found: Recording, file: Path, number: int, start: int) -> None:
-        key = _key(found.unit)
+        key = unit_key(found.unit)
         if found.key != key:
             raise ArtifactError(
                 f"{file}, line {number}: key must be {key}, the digest of its unit "
@@ -195,7 +196,18 @@ def write_recordings(
     atomic_write(path, b"".join(lines))
 
 
-def _key(unit: Unit) -> str:
+def is_recordings(file: Path) -> bool:
+    """Whether a file begins as a recording file does."""
+    try:
+        with open(file, "rb") as lines:
+            _decoded(lines.readline(LONGEST_HEADER), RecordingHeader, file, 1)
+    except (OSError, ArtifactError):
+        return False
+    return True
+
+
+def unit_key(unit: Unit) -> str:
+    """Return the key that the recordings of a unit are found by."""
     return Request(unit=unit, pin=_NO_PIN, messages=(), nonce="").recording_key
 
 

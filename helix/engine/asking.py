@@ -31,7 +31,14 @@ class ReplyStore(Protocol):
 
     def get(self, key: str) -> Reply | None: ...
 
-    def put(self, key: str, reply: Reply, *, instead_of: Reply | None = None) -> Reply: ...
+    def put(
+        self,
+        key: str,
+        reply: Reply,
+        *,
+        instead_of: Reply | None = None,
+        asked: Request | None = None,
+    ) -> Reply: ...
 
 
 @dataclass(slots=True)
@@ -132,7 +139,7 @@ class Asker:
             try:
                 answer = await self._attempts(request, key, flight, told)
                 if self._store is not None and isinstance(answer, Reply):
-                    return self._store.put(key, answer, instead_of=stale)
+                    return self._store.put(key, answer, instead_of=stale, asked=request)
                 return answer
             finally:
                 del self._flights[key]

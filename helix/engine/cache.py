@@ -15,17 +15,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import diskcache
 import msgspec
 
 from helix.errors import CacheError
-from helix.model.request import Reply
+from helix.model.request import Pin, Reply, Request, Unit
 
 FOLDER = "cache"
 LOCK_WAIT_S = 60.0
+FIRST_PROMPT = 2
 _PROBE = "0" * 64
+S = TypeVar("S")
 
 
 class _TextDisk(diskcache.Disk):  # type: ignore[misc]
@@ -58,6 +60,25 @@ class CacheStats:
 
     replies: int
     bytes: int
+
+
+class Question(msgspec.Struct, frozen=True, rename="camel"):
+    """What a kept reply answers; `prompt` is the digest of its unit's first prompt."""
+
+    unit: Unit
+    nonce: str
+    pin: Pin
+    prompt: str
+
+    @classmethod
+    def of(cls, request: Request) -> Question:
+        """Return what a request asks, without its text; a re-prompt begins with the first one."""
+        first = msgspec.structs.replace(request, messages=request.messages[:FIRST_PROMPT])
+        return cls(request.unit, request.nonce, request.pin, first.prompt_digest)
+
+
+class _Answered(msgspec.Struct):
+    asked: Question | None = None
 
 
 class DiskReplyCache:
@@ -93,12 +114,20 @@ class DiskReplyCache:
             text = self._cache.get(key)
         return None if text is None else self._decoded(key, text)
 
-    def put(self, key: str, reply: Reply, *, instead_of: Reply | None = None) -> Reply:
+    def put(
+        self,
+        key: str,
+        reply: Reply,
+        *,
+        instead_of: Reply | None = None,
+        asked: Request | None = None,
+    ) -> Reply:
         """Keep a reply and return the one that stands: another's, if it was there first.
 
-        `instead_of` is the kept reply that this one replaces, if it still stands.
+        `instead_of` is the kept reply that this one replaces, if it still stands. What was `asked`
+        is noted beside the reply, so that it can become a recording.
         """
-        text = _encoded(reply)
+        text = _encoded(reply, asked)
         with self._told():
             if instead_of is None:
                 if self._cache.add(key, text):
@@ -107,10 +136,23 @@ class DiskReplyCache:
             else:
                 with self._cache.transact():
                     standing = self._cache.get(key)
-                    if standing is None or standing == _encoded(instead_of):
+                    if standing is None or self._decoded(key, standing) == _cached(instead_of):
                         self._cache.set(key, text)
                         return reply
         return reply if standing is None else self._decoded(key, standing)
+
+    def entries(self) -> Iterator[tuple[str, Reply, Question | None]]:
+        """Yield key, reply and what it answers, in the order in which they were kept.
+
+        The question is None where an earlier version kept the reply without it.
+        """
+        with self._told():
+            keys = list(self._cache)
+        for key in keys:
+            with self._told():
+                text = self._cache.get(key)
+            if text is not None:
+                yield key, self._decoded(key, text), self._question(key, text)
 
     def stats(self) -> CacheStats:
         """Return how much is kept."""
@@ -138,14 +180,19 @@ class DiskReplyCache:
             self._cache.delete(_PROBE)
 
     def _decoded(self, key: str, text: str) -> Reply:
+        return _cached(self._converted(key, text, Reply))
+
+    def _question(self, key: str, text: str) -> Question | None:
+        return self._converted(key, text, _Answered).asked
+
+    def _converted(self, key: str, text: str, kind: type[S]) -> S:
         try:
-            reply = msgspec.convert(json.loads(text), Reply)
+            return msgspec.convert(json.loads(text), kind)
         except (msgspec.ValidationError, ValueError, RecursionError) as error:
             raise CacheError(
                 f"reply {key} in {self.folder} is damaged: {error}; "
                 f"to ask again, move the folder {self.folder} away"
             ) from None
-        return msgspec.structs.replace(reply, source="cache")
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -177,10 +224,16 @@ def open_cache(state_dir: str) -> DiskReplyCache:
     return DiskReplyCache(Path(state_dir) / FOLDER)
 
 
-def _encoded(reply: Reply) -> str:
-    kept = msgspec.structs.replace(reply, source="live")
+def _cached(reply: Reply) -> Reply:
+    return msgspec.structs.replace(reply, source="cache")
+
+
+def _encoded(reply: Reply, asked: Request | None) -> str:
+    kept = msgspec.to_builtins(msgspec.structs.replace(reply, source="live"))
+    if asked is not None:
+        kept["asked"] = msgspec.to_builtins(Question.of(asked))
     # ASCII, so that a lone surrogate in a reply is kept as its escape.
-    return json.dumps(msgspec.to_builtins(kept), ensure_ascii=True, sort_keys=True)
+    return json.dumps(kept, ensure_ascii=True, sort_keys=True)
 
 
 def _text(value: Any) -> str:

@@ -279,3 +279,28 @@ def test_another_pin_schema_replicate_attempt_or_prompt_is_another_key(other: Re
 
 def test_the_protocol_of_the_backend_is_in_the_key() -> None:
     assert request().cache_key(1) != request().cache_key(2)
+
+
+def test_a_reply_is_kept_with_what_it_answers(tmp_path: Path) -> None:
+    first = request(text="the question")
+    messages = (Message("system", "rules"), *first.messages)
+    first = msgspec.structs.replace(first, messages=messages)
+    again = msgspec.structs.replace(first, messages=(*messages, Message("user", "again")))
+    with open_cache(str(tmp_path)) as cache:
+        cache.put("a" * 64, Reply("yes"), asked=first)
+        cache.put("b" * 64, Reply("no"), asked=again)
+        cache.put("c" * 64, Reply("old"))
+        (_, yes, one), (_, _, other), (_, old, none) = cache.entries()
+    assert (yes, old, none) == (Reply("yes", source="cache"), Reply("old", source="cache"), None)
+    assert one is not None and other is not None
+    assert (one.unit, one.nonce, one.pin) == (first.unit, first.nonce, first.pin)
+    assert one.prompt == other.prompt == first.prompt_digest, "a re-prompt is known by its first"
+
+
+def test_a_reply_is_replaced_whether_or_not_it_was_kept_with_its_question(tmp_path: Path) -> None:
+    with open_cache(str(tmp_path)) as cache:
+        for key, asked in (("a" * 64, None), ("b" * 64, request())):
+            cache.put(key, Reply("broken"), asked=asked)
+            kept = cache.get(key)
+            cache.put(key, Reply("better"), instead_of=kept, asked=request())
+            assert cache.get(key) == Reply("better", source="cache")

@@ -1,4 +1,4 @@
-"""`helix cache`: what the reply cache holds."""
+"""`helix cache`: what the reply cache holds, and its replies as recordings."""
 
 from __future__ import annotations
 
@@ -9,21 +9,32 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from helix.app import console
-from helix.errors import ExitCode
+from helix.errors import ExitCode, UsageError
 
 
 def run(argv: Sequence[str]) -> ExitCode:
-    """Print how many replies are kept and how much space they take."""
+    """Print how many replies are kept and how much space they take, or export them."""
     parser = argparse.ArgumentParser(
         prog="helix cache",
-        description="Say how many judge replies are kept, and in how many bytes. To ask a judge "
-        "again, move the folder away, or run with cache.refresh=unusable. Exits 0, or 4 if the "
-        "cache cannot be read.",
+        description="Say how many judge replies are kept, and in how many bytes; with export, "
+        "write them as recordings, which judge=replay reads from the folder judge.dir. To ask a "
+        "judge again, move the cache away, or run with cache.refresh=unusable. Exits 0, 2 where "
+        "nothing can be exported, or 4 if the cache cannot be read.",
     )
+    parser.add_argument("action", nargs="?", choices=["export"], help="write a recording file")
     parser.add_argument("--state", default=".helix", help="paths.state of the runs (.helix)")
+    parser.add_argument("--out", metavar="FILE", help="recording file to write, FILE.jsonl")
+    parser.add_argument("--run", metavar="RUN", help="run directory: export its replies alone")
     parser.add_argument("--json", action="store_true", help="print JSON")
     args = parser.parse_args(argv)
+    if args.action == "export":
+        return _export(args)
+    if args.out or args.run:
+        raise UsageError("--out and --run belong to: helix cache export")
+    return _stats(args)
 
+
+def _stats(args: argparse.Namespace) -> ExitCode:
     from helix.engine.cache import FOLDER, CacheStats, open_cache
 
     folder, stats = Path(args.state) / FOLDER, CacheStats(replies=0, bytes=0)
@@ -34,4 +45,20 @@ def run(argv: Sequence[str]) -> ExitCode:
         console.say(json.dumps({"folder": str(folder), **dataclasses.asdict(stats)}, indent=2))
     else:
         console.say(f"{stats.replies} replies, {stats.bytes} bytes in {folder}")
+    return ExitCode.PASS
+
+
+def _export(args: argparse.Namespace) -> ExitCode:
+    from helix.app.recordings import export
+
+    if not args.out:
+        raise UsageError("helix cache export needs the file to write: add --out FILE.jsonl")
+    done = export(args.state, args.out, args.run)
+    if args.json:
+        told = {"file": str(done.file), "recordings": done.recordings, "unnoted": done.unnoted}
+        console.say(json.dumps(told, indent=2))
+        return ExitCode.PASS
+    console.say(f"{done.recordings} recordings in {done.file}")
+    if done.unnoted:
+        console.tell(f"{done.unnoted} replies left out: they were kept without what they answer")
     return ExitCode.PASS

@@ -1,0 +1,138 @@
+"""From the reply cache to a recording file that `judge=replay` reads (METHOD 44)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from helix.backends.mailbox import (
+    Recording,
+    RecordingHeader,
+    is_recordings,
+    unit_key,
+    write_recordings,
+)
+from helix.engine.cache import FOLDER, Question, open_cache
+from helix.errors import ArtifactError, UsageError
+from helix.model.request import Reply
+from helix.pins import pin_dict
+from helix.runs import RunFiles
+
+MADE_HOW = "exported from the reply cache by helix cache export; each line says who answered"
+Kept = tuple[Reply, Question]
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export wrote; `unnoted` replies were kept before Helix noted what they answer."""
+
+    file: Path
+    recordings: int
+    unnoted: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What tells a run's replies from the others in the cache: pins, traces, prompts."""
+
+    pins: tuple[Mapping[str, Any], ...]
+    traces: frozenset[str]
+    prompts: frozenset[str]
+
+    @classmethod
+    def open(cls, folder: str) -> _Run:
+        run = RunFiles.open(folder, "--run")
+        card = run.scorecard()
+        prompts = [line.provenance.prompt for line in run.lines() if line.provenance]
+        return cls(
+            (card.judge.requested, card.verifier.requested),
+            frozenset(entry.digest for entry in run.manifest()),
+            frozenset(prompt for prompt in prompts if prompt),
+        )
+
+    def has(self, question: Question) -> bool:
+        """Whether a question may be one of the run's."""
+        return question.unit.trace_digest in self.traces and pin_dict(question.pin) in self.pins
+
+
+def export(state: str, out: str, run: str | None = None) -> Exported:
+    """Write the kept replies as recordings, or those of one run; the rewrite is identical.
+
+    Raises UsageError where nothing can be exported, where a file of another kind is in the way,
+    and where two replies answer one unit, since a replay could not tell them apart.
+    """
+    target = Path(out)
+    if target.suffix != ".jsonl":
+        raise UsageError(f"--out must be a file that ends in .jsonl (got {out})")
+    if target.exists() and not is_recordings(target):
+        raise UsageError(f"--out {out} is there and holds no recordings; name another file")
+    wanted = None if run is None else _Run.open(run)
+    kept, unnoted = _kept(state, wanted)
+    chosen = [_one(found, wanted) for found in kept.values()]
+    if not chosen:
+        why = f"; {unnoted} were kept without what they answer" if unnoted else ""
+        raise UsageError(f"no reply in {Path(state) / FOLDER} can be exported{why}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    recordings = [_recording(*pair) for pair in chosen]
+    write_recordings(target, _header(recordings), recordings)
+    return Exported(target, len(recordings), unnoted)
+
+
+def _kept(state: str, wanted: _Run | None) -> tuple[dict[str, list[Kept]], int]:
+    """Return replies by the unit that they answer, and how many do not say what they answer."""
+    found: dict[str, list[Kept]] = defaultdict(list)
+    unnoted = 0
+    if not (Path(state) / FOLDER).is_dir():
+        return found, unnoted
+    with open_cache(state) as cache:
+        for _, reply, question in cache.entries():
+            if question is None:
+                unnoted += 1
+            elif wanted is None or wanted.has(question):
+                found[unit_key(question.unit)].append((reply, question))
+    return found, unnoted
+
+
+def _one(found: list[Kept], wanted: _Run | None) -> Kept:
+    if wanted is not None and len(found) > 1:
+        found = [pair for pair in found if pair[1].prompt in wanted.prompts] or found
+    reply, question = found[0]
+    if any(_said(other) != _said(found[0]) for other in found[1:]):
+        unit = question.unit
+        hint = "--run RUN takes those of one run" if wanted is None else "set another paths.state"
+        raise ArtifactError(
+            f"the cache holds {len(found)} replies to one unit ({unit.role} of trace "
+            f"'{unit.trace_id}', replicate {unit.replicate}, attempt {unit.attempt}), asked with "
+            f"other prompts or pins: {hint}"
+        )
+    return reply, question
+
+
+def _said(kept: Kept) -> str:
+    reply, question = kept
+    return reply.text.replace(question.nonce, "")
+
+
+def _recording(reply: Reply, question: Question) -> Recording:
+    return Recording(
+        key=unit_key(question.unit),
+        unit=question.unit,
+        nonce=question.nonce,
+        model=reply.returned_model,
+        text=reply.text,
+        finish_reason=reply.finish_reason,
+        reasoning=reply.reasoning,
+        usage=reply.usage,
+        effective=reply.effective,
+        made_by=reply.made_by or question.pin.identity,
+    )
+
+
+def _header(recordings: Iterable[Recording]) -> RecordingHeader:
+    by = sorted({one.made_by for one in recordings if one.made_by})
+    return RecordingHeader(
+        recordings="replies from a reply cache", made_by=", ".join(by), made_how=MADE_HOW
+    )
