@@ -67,7 +67,7 @@ def prepare(
     asked = any(row.method != "deterministic" for row in rows)
     pin = make_pin(config.judge, judge, "judge", asked=asked)
     verifier = verifier_of(config, registry, judge, pin) if asked else None
-    _refuse_unbuilt(config)
+    _check_axis(config.judge)
     today = config.gate.today or today
     known = _known(config, compiled, today)
     plan = _plan(config, compiled, rows, judge, pin, verifier, registry, known, failing)
@@ -85,15 +85,12 @@ def prepare(
     )
 
 
-def _refuse_unbuilt(config: Config) -> None:
-    """Refuse what the configuration knows and this version does not do, rather than ignore it."""
-    unbuilt = {
-        f"judge.axis={config.judge.axis}": config.judge.axis != "trajectory",
-        "judge.two_pass=true": config.judge.two_pass,
-    }
-    asked = [name for name, wanted in unbuilt.items() if wanted]
-    if asked:
-        raise ConfigError(f"not in this version: {', '.join(asked)}; leave it at its default")
+def _check_axis(judge: JudgeConfig) -> None:
+    if judge.two_pass and judge.axis == "criterion":
+        raise ConfigError(
+            "judge.two_pass must be false with judge.axis=criterion (got true): one criterion's "
+            "question asks for no expected trajectory"
+        )
 
 
 def _check_subject(config: Config) -> None:
@@ -208,11 +205,17 @@ def _plan(
         "suiteDigest": suite.digest,
         "criteria": [row.id for row in rows],
         "versions": {row.id: row.digest for row in rows},
+        "examples": {
+            row.id: sorted({shot.trace_id for shot in row.criterion.few_shot})
+            for row in rows
+            if row.criterion.few_shot
+        },
         "prompt": _prompt(config, suite, judge, pin, verifier),
         "checks": [{"name": name, "version": version} for name, version in checks],
         "judge": {
             **_asked(judge, pin, config.judge),
             "axis": config.judge.axis,
+            "twoPass": config.judge.two_pass,
         },
         "verifier": None
         if verifier is None

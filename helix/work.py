@@ -214,6 +214,7 @@ class Work:
             channels=config.subject.complete_channels,
             models=(prepared.pin.model, *config.judge.model_aliases),
             axis=config.judge.axis,
+            two_pass=config.judge.two_pass,
             verifier=self._verifier_settings,
         )
 

@@ -7,9 +7,8 @@ import stat
 import unicodedata
 from pathlib import Path
 
-from helix.judging import Unusable, read
+from helix.judging import fault_of, read_reviews
 from helix.judging.own_object import Fault, own_object
-from helix.judging.review import read_reviews
 from helix.model.request import Reply, Request
 
 MOST_BYTES = 8_000_000
@@ -51,7 +50,7 @@ def usable(text: str, request: Request) -> Reply:
     except Fault as fault:
         raise Refused(str(fault) if text.strip() else "is empty") from None
     reviewer = _reviewer(value.get("reviewer"))
-    if request.not_by is not None and _same(reviewer, request.not_by):
+    if any(_same(reviewer, judge) for judge in request.not_by):
         raise Refused(
             f"the reviewer '{reviewer}' gave the verdicts that are checked here; "
             "another reviewer must answer"
@@ -64,14 +63,12 @@ def usable(text: str, request: Request) -> Reply:
 
 
 def _fault(reply: Reply, request: Request) -> str | None:
-    rows = request.unit.criteria
+    if (fault := fault_of(request, reply)) is not None:
+        return fault.reason
     if request.unit.role == "judge":
-        answer = read(reply, request.nonce, rows)
-        return answer.reason if isinstance(answer, Unusable) else None
-    reviews = read_reviews(reply, request.nonce, rows)
-    if isinstance(reviews, Unusable):
-        return reviews.reason
-    missing = [row for row in rows if row not in reviews]
+        return None
+    reviews = read_reviews(reply, request.nonce, request.unit.criteria)
+    missing = [row for row in request.unit.criteria if row not in reviews]  # type: ignore[operator]
     return f"no review for: {', '.join(missing)}" if missing else None
 
 

@@ -203,7 +203,12 @@ class _Drive(Generic[T]):
         late: NoReply | None = None
         try:
             while True:
-                answer = late or await self._answer(job, request, ends)
+                try:
+                    answer = late or await self._answer(job, request, ends)
+                except Pending as task:
+                    # A conversation may have more to ask; else the task comes back out of it.
+                    request = steps.throw(task)
+                    continue
                 if isinstance(answer, NoReply):
                     if self._stopping:
                         return None

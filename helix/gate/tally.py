@@ -33,6 +33,7 @@ from helix.model.verdict import CellState, MatrixVerdictFile, Verdict
 from helix.model.verdict import Verification as VerdictVerification
 
 NAMED = 50
+Effective = dict[str, Any] | tuple[dict[str, Any] | None, ...] | None
 
 
 @dataclass(slots=True)
@@ -157,12 +158,13 @@ class Answers:
     models: set[str] = field(default_factory=set)
     effective: set[bytes] = field(default_factory=set)
 
-    def add(self, model: str | None, effective: dict[str, Any] | None, replied: bool) -> None:
-        """Take in one line's answer."""
+    def add(self, model: str | None, effective: Effective, replied: bool) -> None:
+        """Take in one line's answer, or its answers."""
         if model is not None:
-            self.models.add(model)
+            self.models.update(model.split(", "))
         if replied:
-            self.effective.add(msgspec.json.encode(effective, order="deterministic"))
+            several = effective if isinstance(effective, tuple) else (effective,)
+            self.effective.update(msgspec.json.encode(e, order="deterministic") for e in several)
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from helix.judging.job import Job, Settings, VerifierSettings
 from helix.judging.line import Adjudicated, Line, adjudicate, incomplete
 from helix.judging.packet import PacketSettings, build
 from helix.judging.reply import Answer, Unusable, read
-from helix.judging.review import is_usable, read_reviews
+from helix.judging.review import fault_of, is_usable, read_reviews
 from helix.judging.rubric import RUBRIC, reply_schema
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "VerifierSettings",
     "adjudicate",
     "build",
+    "fault_of",
     "incomplete",
     "is_usable",
     "read",

@@ -21,6 +21,9 @@ from helix.model.packet import Coverage, Leaf, MatrixPacket, ShownMessage, Shown
 LEAF_CHARACTERS = 12_000
 OWN_SHARE = 0.5
 HUGE = 0.25
+# What rendering adds at most: to a character of a name its escape, to a character of a text (if
+# each were a line break) a margin, and to each heading its own words.
+ESCAPE, MARGIN, WORDS = 10, 5, 100
 ERROR_LEVELS = frozenset({"error", "fatal", "critical"})
 
 Item = ShownStep | ShownMessage
@@ -30,8 +33,9 @@ Value = TypeVar("Value", Leaf, ShownMessage)
 
 def within(packet: MatrixPacket, budget: int, wanted: Slice) -> MatrixPacket:
     """Return what fits `budget` characters; `wanted` is what the rows name, and is kept first."""
-    if _size_of(packet) <= budget:
-        return _counted(packet, packet)
+    if _at_most(packet) <= budget or _size_of(packet) <= budget:
+        whole = msgspec.structs.replace(packet.coverage, shown=len(_items(packet)))
+        return msgspec.structs.replace(packet, coverage=whole)
     named = _named(wanted)
     cut = _shortened(packet, lambda obs, path: not named(obs, path))
     if _size_of(cut) > budget:
@@ -177,6 +181,29 @@ def _is_cut(item: Item) -> bool:
     if isinstance(item, ShownMessage):
         return item.elided > 0
     return item.left_out > 0 or any(leaf.elided for leaf in item.leaves)
+
+
+def _at_most(packet: MatrixPacket) -> int:
+    """Return a number of characters that the packet does not pass, without rendering it."""
+    own = sum(map(_leaf_at_most, (*packet.input, *packet.output)))
+    said = sum(
+        _heading_at_most(m.id, m.role) + MARGIN * len(m.text) for m in packet.transcript
+    )
+    done = sum(
+        _heading_at_most(s.step.id, s.type, s.name, *s.flags) + sum(map(_leaf_at_most, s.leaves))
+        for s in packet.trajectory
+    )
+    return own + said + done
+
+
+def _leaf_at_most(leaf: Leaf) -> int:
+    return ESCAPE * (len(leaf.obs) + len(leaf.path) + len(leaf.same_as or "")) + MARGIN * len(
+        leaf.text
+    ) + WORDS
+
+
+def _heading_at_most(*names: str) -> int:
+    return ESCAPE * (sum(map(len, names)) + len(names)) + WORDS
 
 
 def _size_of(packet: MatrixPacket) -> int:

@@ -1,25 +1,26 @@
-"""The trajectory axis: one question for the whole residual matrix of one trace (METHOD 38).
+"""One question to the judge, asked until its answer can be used (METHOD 40, 46).
 
 A generator: it yields requests and is sent replies. An unusable reply earns at most two
 re-prompts, a reply whose evidence is missing or dead earns one that names it. Then what is not
-usable stays unadjudicated with its cause, and what does not stand becomes uncertain (METHOD 40,
-46).
+usable stays unadjudicated with its cause, and what does not stand becomes uncertain. Both axes ask
+in this way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 import msgspec
 
 from helix.grounding import Ground, complaints, resolved, settle, settle_na
+from helix.judging.axes import read_answer
 from helix.judging.judged import Judged, by_the_pin
-from helix.judging.rendering import again, render
-from helix.judging.reply import Answer, Unusable, read
+from helix.judging.rendering import again
+from helix.judging.reply import Answer, Unusable
 from helix.model.canonical import digest
 from helix.model.lines import portable
-from helix.model.packet import MatrixPacket
-from helix.model.request import NoReply, Pin, Reply, Request, Unit
+from helix.model.packet import PacketRow
+from helix.model.request import NoReply, Reply, Request
 from helix.model.verdict import NotApplicable, Verdict
 
 RE_PROMPTS = 2
@@ -27,15 +28,13 @@ RE_PROMPTS = 2
 Asking = Generator[Request, "Reply | NoReply", "Judged"]
 
 
-def judge_trajectory(
-    packet: MatrixPacket, unit: Unit, pin: Pin, ground: Ground, models: tuple[str, ...] = ()
+def converse(
+    first: Request, rows: Sequence[PacketRow], ground: Ground, models: tuple[str, ...] = ()
 ) -> Asking:
-    """Ask for the packet's rows and return what was answered, grounded.
+    """Ask a question about `rows` and return what was answered, grounded.
 
     A reply by a model that is not among `models` is never read (METHOD 42); none named allows any.
     """
-    rows = tuple(row.criterion_id for row in packet.criteria)
-    first = render(packet, unit, pin, ground.complete_channels)
     request, unusable, named = first, 0, False
     notes: list[dict[str, str]] = []
     usable: tuple[Answer, Reply] | None = None
@@ -44,7 +43,7 @@ def judge_trajectory(
         if isinstance(reply, NoReply):
             notes.append({"kind": "no-reply", "cause": reply.cause, "text": portable(reply.text)})
             break
-        answer = read(reply, request.nonce, rows)
+        answer = read_answer(request, reply)
         if isinstance(answer, Unusable):
             notes.append({"kind": "unusable", "cause": answer.cause, "text": answer.reason})
             unusable += 1
@@ -56,22 +55,22 @@ def judge_trajectory(
             if answer.repaired:
                 notes.append({"kind": "repaired", "text": "control characters inside strings"})
             usable = answer, reply
-            faults = _faults(answer, packet, ground)
+            faults = _faults(answer, rows, ground)
             if not faults or named:
                 break
             named = True
             notes += [{"kind": "re-prompt", "text": fault} for fault in faults]
-        next_unit = msgspec.structs.replace(unit, attempt=request.unit.attempt + 1)
-        request = again(request, reply.text, faults, next_unit)
+        unit = msgspec.structs.replace(request.unit, attempt=request.unit.attempt + 1)
+        request = again(request, reply.text, faults, unit)
     if usable is None:
         assert isinstance(reply, NoReply)
         return _nothing(reply, rows, first, notes)
-    return _settled(*usable, packet, ground, first, notes)
+    return _settled(*usable, rows, ground, first, notes)
 
 
-def _faults(answer: Answer, packet: MatrixPacket, ground: Ground) -> list[str]:
+def _faults(answer: Answer, rows: Sequence[PacketRow], ground: Ground) -> list[str]:
     found: list[str] = []
-    for row in packet.criteria:
+    for row in rows:
         verdict = answer.verdicts.get(row.criterion_id)
         if verdict is not None:
             named = complaints(resolved(verdict, ground), row.terms, ground)
@@ -87,14 +86,14 @@ def _faults(answer: Answer, packet: MatrixPacket, ground: Ground) -> list[str]:
 def _settled(
     answer: Answer,
     reply: Reply,
-    packet: MatrixPacket,
+    rows: Sequence[PacketRow],
     ground: Ground,
     first: Request,
     notes: list[dict[str, str]],
 ) -> Judged:
     verdicts: dict[str, Verdict] = {}
     excused: dict[str, NotApplicable] = {}
-    for row in packet.criteria:
+    for row in rows:
         if row.criterion_id in answer.verdicts:
             given = resolved(answer.verdicts[row.criterion_id], ground)
             verdicts[row.criterion_id] = settle(given, row.terms, ground)
@@ -119,19 +118,19 @@ def _settled(
         reply_digest=digest(reply.text),
         decisions=tuple(notes),
         returned_model=reply.returned_model,
-        reviewer=reply.made_by,
+        reviewers=() if reply.made_by is None else (reply.made_by,),
         effective=reply.effective,
     )
 
 
 def _nothing(
-    reply: NoReply, rows: tuple[str, ...], first: Request, notes: list[dict[str, str]]
+    reply: NoReply, rows: Sequence[PacketRow], first: Request, notes: list[dict[str, str]]
 ) -> Judged:
     told = NoReply(reply.cause, portable(reply.text))
     return Judged(
         verdicts={},
         not_applicable={},
-        missing=dict.fromkeys(rows, told),
+        missing={row.criterion_id: told for row in rows},
         prompt_digest=first.prompt_digest,
         reply_digest=None,
         decisions=tuple(notes),

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from helix.grounding import Ground
 from helix.judging.packet import PacketSettings
 from helix.model.canonical import digest
 from helix.model.criterion import Criterion
+from helix.model.packet import MatrixPacket
 from helix.model.request import Axis, Unit
 from helix.model.trace import Trace
 from helix.model.verdict import Fidelity
@@ -36,7 +38,8 @@ class Settings:
     """What the lines of one run share; `asks` is False where no judge is asked.
 
     `models` are the names that a returned model may have: the pin and its aliases (METHOD 42).
-    Without a `verifier` nothing is verified.
+    Without a `verifier` nothing is verified. `two_pass` draws the expected trajectory in a question
+    of its own (METHOD 33).
     """
 
     packet: PacketSettings
@@ -46,7 +49,13 @@ class Settings:
     channels: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     axis: Axis = "trajectory"
+    two_pass: bool = False
     verifier: VerifierSettings | None = None
+
+    def ground(self, trace: Trace, packet: MatrixPacket) -> Ground:
+        """Return what verdicts about a packet are grounded against."""
+        verified = self.verifier is not None
+        return Ground.of(trace, packet, self.channels, verified=verified)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from helix.model.verdict import JudgeStep, NotApplicable, Verdict, Verifying
 class Judged:
     """Verdicts and na entries by row, and of each row that has neither, why (METHOD 40).
 
-    `answer` holds the walk where one reply held it; `walk` are the steps of the verifier.
+    `answer` holds the walk where one reply held it; `walk` are the steps of the verifier. Of
+    several replies the digests are taken together, and all models and parameters are named.
     """
 
     verdicts: dict[str, Verdict]
@@ -24,9 +25,10 @@ class Judged:
     reply_digest: str | None
     answer: Answer | None = None
     decisions: tuple[dict[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
     returned_model: str | None = None
-    reviewer: str | None = None
-    effective: dict[str, Any] | None = None
+    reviewers: tuple[str, ...] = ()
+    effective: dict[str, Any] | tuple[dict[str, Any] | None, ...] | None = None
     verifying: Verifying | None = None
     walk: tuple[JudgeStep, ...] = field(default=())
 

@@ -6,16 +6,16 @@ nobody adjudicated it, with the cause.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
 
-from helix.grounding import Ground
 from helix.judging.cells import Cells, cells_of, code_cell
+from helix.judging.criterion import judge_rows
 from helix.judging.job import Job, Settings
 from helix.judging.judged import Judged
-from helix.judging.packet import agent_steps, build
+from helix.judging.packet import agent_steps
 from helix.judging.trajectory import judge_trajectory
 from helix.judging.verifier import verify
 from helix.model.criterion import Criterion
@@ -44,7 +44,8 @@ def adjudicate(job: Job, settings: Settings) -> Line:
     blocked = _route_block(job.trace, settings)
     judged: Judged | None = None
     if residual and settings.asks and blocked is None:
-        judged = yield from _ask(job, residual, settings)
+        by_axis = judge_rows if settings.axis == "criterion" else judge_trajectory
+        judged = yield from by_axis(job, residual, settings)
         if judged.answer is not None and not judged.answer.fidelity.complete:
             reason = judged.answer.fidelity.reason or "the judge found the trace cut off"
             return incomplete(job, settings, reason, judged)
@@ -82,23 +83,6 @@ def _needs_judge(row: Criterion, decisions: Mapping[str, Decision]) -> bool:
     return row.klass == "hybrid" and decision.state == "pass"
 
 
-def _ask(
-    job: Job, residual: Sequence[Criterion], settings: Settings
-) -> Generator[Request, Reply | NoReply, Judged]:
-    packet = build(job.trace, residual, job.findings(residual), settings.packet)
-    ground = Ground(
-        trace=job.trace,
-        complete_channels=settings.channels,
-        unread=frozenset(packet.coverage.unread),
-        premises=packet.premises,
-        verified=settings.verifier is not None,
-    )
-    unit = job.unit(residual, "trajectory")
-    pin = settings.packet.pin
-    judged = yield from judge_trajectory(packet, unit, pin, ground, settings.models)
-    return judged
-
-
 def _route_block(trace: Trace, settings: Settings) -> str | None:
     """Return why the route is unresolved, None where it is; no declared routes means one."""
     if not settings.routes or trace.route in settings.routes:
@@ -128,7 +112,7 @@ def _line(job: Job, settings: Settings, cells: Cells, judged: Judged | None) -> 
         candidates=answer.candidates if answer else (),
         localize=answer.localize if answer else None,
         health=answer.health if answer else None,
-        warnings=_emit_gaps(judged),
+        warnings=(*(judged.warnings if judged else ()), *_emit_gaps(judged)),
         provenance=_provenance(job, settings, judged),
     )
     return Adjudicated(_pinned(line, settings, judged), _noted(job, judged))
@@ -170,7 +154,7 @@ def _pinned(
         line,
         judge_model=pin.model,
         temperature=pin.temperature,
-        judge_identity=judged.reviewer or pin.identity,
+        judge_identity=", ".join(judged.reviewers) or pin.identity,
         returned_model=judged.returned_model,
         effective=judged.effective,
         verifying=judged.verifying,

@@ -11,21 +11,31 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from helix.judging.rubric import RUBRIC, reply_schema
+from helix.judging.rubric import RUBRICS, reply_schema
 from helix.model.canonical import canonical_text
-from helix.model.packet import Leaf, MatrixPacket, ShownMessage, ShownStep
+from helix.model.packet import Leaf, MatrixPacket, PacketRow, ShownMessage, ShownStep
 from helix.model.request import Message, Pin, Request, Unit
+from helix.model.verdict import ExpectedStep
 
 MOST_NAMES = 200
 NAME_CHARACTERS = 300
 
 
-def render(packet: MatrixPacket, unit: Unit, pin: Pin, channels: tuple[str, ...]) -> Request:
-    """Return the first request of a unit."""
-    nonce = derive_nonce(RUBRIC + _body(packet, channels, nonce=""))
-    messages = (Message("system", RUBRIC), Message("user", _body(packet, channels, nonce)))
+def render(
+    packet: MatrixPacket,
+    unit: Unit,
+    pin: Pin,
+    channels: tuple[str, ...],
+    expected: Sequence[ExpectedStep] = (),
+) -> Request:
+    """Return the first request of a unit; `expected` is what the judge expected beforehand."""
+    rubric = RUBRICS[unit.axis]
     ids = tuple(row.criterion_id for row in packet.criteria)
-    return Request(unit, pin, messages, nonce, reply_schema(ids))
+    schema = reply_schema(ids, expects=not expected)
+    nonce = derive_nonce(rubric + _body(packet, channels, "", schema, expected))
+    body = _body(packet, channels, nonce, schema, expected)
+    messages = (Message("system", rubric), Message("user", body))
+    return Request(unit, pin, messages, nonce, schema)
 
 
 def again(request: Request, answer: str, faults: list[str], unit: Unit) -> Request:
@@ -33,7 +43,7 @@ def again(request: Request, answer: str, faults: list[str], unit: Unit) -> Reque
 
     A fault may name ids of the trace, so it is kept on its line.
     """
-    listed = "\n".join(f"- {_line(fault)}" for fault in faults)
+    listed = "\n".join(f"- {on_one_line(fault)}" for fault in faults)
     text = (
         "Your answer cannot be used as it stands:\n"
         f"{listed}\n"
@@ -57,9 +67,9 @@ def derive_nonce(text: str) -> str:
 
 def recording(packet: MatrixPacket, nonce: str) -> list[str]:
     """Return a packet's recording inside its fence, and after it what of it is not shown."""
-    parts = [f"<<<RECORDING {nonce}", f"recording id: {_line(packet.trajectory_id)}"]
+    parts = [f"<<<RECORDING {nonce}", f"recording id: {on_one_line(packet.trajectory_id)}"]
     if packet.route is not None:
-        parts.append(f"route: {_line(packet.route)}")
+        parts.append(f"route: {on_one_line(packet.route)}")
     parts += ["", "## what the agent was asked", *map(leaf_text, packet.input)]
     parts += ["", "## what was said and done, in order"]
     items: list[Any] = sorted([*packet.transcript, *packet.trajectory], key=lambda i: i.seq)
@@ -78,11 +88,22 @@ def surroundings(packet: MatrixPacket, channels: tuple[str, ...]) -> list[str]:
     return [*parts, "", f"channels declared complete: {declared}"]
 
 
-def _body(packet: MatrixPacket, channels: tuple[str, ...], nonce: str) -> str:
+def _body(
+    packet: MatrixPacket,
+    channels: tuple[str, ...],
+    nonce: str,
+    schema: dict[str, Any],
+    expected: Sequence[ExpectedStep],
+) -> str:
     parts = [*recording(packet, nonce), *surroundings(packet, channels)]
-    parts += ["", "## criteria", *map(_row, packet.criteria)]
-    ids = tuple(row.criterion_id for row in packet.criteria)
-    parts += ["", f"Schema of the answer: {canonical_text(reply_schema(ids))}"]
+    if expected:
+        parts += ["", f"<<<EXPECTED {nonce}", "what you expected before you saw what was done:"]
+        for number, step in enumerate(expected, 1):
+            why = f" (because: {step.rationale})" if step.rationale else ""
+            parts.append(f"{number}.\n{indented(step.expected + why)}")
+        parts.append(f"EXPECTED {nonce}>>>")
+    parts += ["", "## criteria", *map(row_text, packet.criteria)]
+    parts += ["", f"Schema of the answer: {canonical_text(schema)}"]
     parts += [f'Put "nonce": "{nonce}" first.']
     return "\n".join(parts)
 
@@ -90,32 +111,35 @@ def _body(packet: MatrixPacket, channels: tuple[str, ...], nonce: str) -> str:
 def leaf_text(leaf: Leaf) -> str:
     """Return a leaf as the prompt shows it: the heading that cites it, then its text."""
     if leaf.same_as is not None:
-        where = f"word for word the text of message [{_line(leaf.same_as)}] below, shown there"
-        return f"[{_line(leaf.obs)}] {_line(leaf.path)} — {where}"
-    return f"[{_line(leaf.obs)}] {_line(leaf.path)}\n{_indent(leaf.text)}"
+        where = (
+            f"word for word the text of message [{on_one_line(leaf.same_as)}] below, shown there"
+        )
+        return f"[{on_one_line(leaf.obs)}] {on_one_line(leaf.path)} — {where}"
+    return f"[{on_one_line(leaf.obs)}] {on_one_line(leaf.path)}\n{indented(leaf.text)}"
 
 
 def message_text(message: ShownMessage) -> str:
     """Return a message as the prompt shows it."""
     control = " (control text, not a person)" if message.control else ""
-    head = f"[{_line(message.id)}] text — message, {_line(message.role)}{control}"
-    return f"{head}\n{_indent(message.text)}"
+    head = f"[{on_one_line(message.id)}] text — message, {on_one_line(message.role)}{control}"
+    return f"{head}\n{indented(message.text)}"
 
 
 def step_text(step: ShownStep) -> str:
     """Return an observation as the prompt shows it, every leaf below its heading."""
-    flags = f" flags: {', '.join(map(_line, step.flags))}" if step.flags else ""
-    name = f"{_line(step.type)} {_line(step.name)}"
-    head = f"[{_line(step.step.id)}] step {step.step.n}: {name}{flags}"
-    return "\n".join([head, *(f"  {leaf_text(leaf)}" for leaf in step.leaves)])
+    flags = f" flags: {', '.join(map(on_one_line, step.flags))}" if step.flags else ""
+    name = f"{on_one_line(step.type)} {on_one_line(step.name)}"
+    head = f"[{on_one_line(step.step.id)}] step {step.step.n}: {name}{flags}"
+    lines = [head, *(f"  {leaf_text(leaf)}" for leaf in step.leaves)]
+    return "\n".join([*lines, f"  {step.left_out} values not shown"] if step.left_out else lines)
 
 
-def _indent(text: str) -> str:
+def indented(text: str) -> str:
     """Set every line of a text behind a margin, so that none of them can pose as a heading."""
     return "\n".join(f"    {line}" for line in text.splitlines() or [""])
 
 
-def _line(text: str) -> str:
+def on_one_line(text: str) -> str:
     """Keep a name from the trace on its line: every control character is shown as its escape."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
@@ -129,7 +153,7 @@ def _aside(packet: MatrixPacket) -> list[str]:
     found = [(row.criterion_id, row.code_finding) for row in packet.criteria if row.code_finding]
     if found:
         parts += ["", "## what code established, by criterion"]
-        parts += [f"[{_line(criterion)}]\n{_indent(text)}" for criterion, text in found]
+        parts += [f"[{on_one_line(criterion)}]\n{indented(text)}" for criterion, text in found]
     if packet.coverage.unread:
         parts += ["", "## not shown, or cut", *_named(packet.coverage.unread)]
     return parts
@@ -137,16 +161,17 @@ def _aside(packet: MatrixPacket) -> list[str]:
 
 def _named(names: Sequence[str]) -> list[str]:
     """List names of the trace, which may be as many and as long as it likes."""
-    listed = [f"    {_line(name[:NAME_CHARACTERS])}" for name in names[:MOST_NAMES]]
+    listed = [f"    {on_one_line(name[:NAME_CHARACTERS])}" for name in names[:MOST_NAMES]]
     more = len(names) - len(listed)
     return [*listed, f"    and {more} more"] if more else listed
 
 
 def _coverage(packet: MatrixPacket) -> str:
     ledger = packet.coverage
+    part = f"Outside the part that the criteria look at: {ledger.outside}. " * bool(ledger.outside)
     if not ledger.unread:
-        return "The recording is shown whole."
-    return (
+        return f"{part}That part is shown whole." if part else "The recording is shown whole."
+    return part + (
         f"Not all is shown: {ledger.elided} left out, {ledger.truncated} cut. "
         "No verdict may rest on what is listed as not shown."
     )
@@ -168,7 +193,8 @@ def _profile(packet: MatrixPacket) -> str:
     return "\n".join(f"{key}: {value}" for key, value in facts.items() if value)
 
 
-def _row(row: Any) -> str:
+def row_text(row: PacketRow) -> str:
+    """Return a row as the prompt shows it: its words, what it names, its examples."""
     lines = [f"### {row.criterion_id}", row.statement]
     for label, text in (
         ("Pass when", row.pass_condition),
@@ -180,6 +206,6 @@ def _row(row: Any) -> str:
         if text:
             lines.append(f"{label}: {text}")
     for number, example in enumerate(row.examples, 1):
-        lines += [f"Example {number}, of another recording:", _indent(example.text)]
-        lines += ["Its critique:", _indent(example.critique), f"Its result: {example.result}"]
+        lines += [f"Example {number}, of another recording:", indented(example.text)]
+        lines += ["Its critique:", indented(example.critique), f"Its result: {example.result}"]
     return "\n".join(lines)

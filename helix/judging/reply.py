@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
@@ -40,6 +40,7 @@ from helix.model.verdict import (
 )
 
 MAX_REPLY_CHARACTERS = 2_000_000
+S = TypeVar("S")
 LOCI = get_args(Locus)
 STEP_KINDS = get_args(StepKind)
 
@@ -168,10 +169,13 @@ class Unusable:
 def read(reply: Reply, nonce: str, rows: Sequence[str]) -> Answer | Unusable:
     """Return what a reply says of the rows, or why it says nothing."""
     found = object_of(reply, nonce)
-    if isinstance(found, Unusable):
-        return found
+    return found if isinstance(found, Unusable) else answer_of(*found, rows)
+
+
+def answer_of(value: dict[str, Any], repaired: bool, rows: Sequence[str]) -> Answer | Unusable:
+    """Return what a reply's object says of the rows, or why it says nothing."""
     try:
-        return _answer(found[0], rows, found[1])
+        return _answer(value, rows, repaired)
     except Fault as fault:
         return Unusable("malformed", str(fault))
 
@@ -193,11 +197,16 @@ def object_of(reply: Reply, nonce: str) -> tuple[dict[str, Any], bool] | Unusabl
         return Unusable("malformed", str(fault))
 
 
-def _answer(value: dict[str, Any], rows: Sequence[str], repaired: bool) -> Answer:
+def shaped(value: dict[str, Any], kind: type[S]) -> S:
+    """Return a reply's object in the asked shape; Fault says where it is not."""
     try:
-        answer = msgspec.convert(value, _Answer)
-    except (msgspec.ValidationError, RecursionError) as error:
+        return msgspec.convert(value, kind)
+    except (msgspec.ValidationError, UnicodeError, RecursionError) as error:
         raise Fault(f"not in the asked shape: {error}") from None
+
+
+def _answer(value: dict[str, Any], rows: Sequence[str], repaired: bool) -> Answer:
+    answer = shaped(value, _Answer)
     if not answer.fidelity.complete:
         return _built(answer, {}, {}, repaired)
     verdicts: dict[str, Verdict] = {}

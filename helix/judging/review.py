@@ -12,6 +12,8 @@ from typing import Any, get_args
 
 import msgspec
 
+from helix.judging.axes import read_answer
+from helix.judging.expectation import read_expectation
 from helix.judging.own_object import Fault
 from helix.judging.rendering import (
     derive_nonce,
@@ -21,7 +23,7 @@ from helix.judging.rendering import (
     row_text,
     surroundings,
 )
-from helix.judging.reply import Unusable, object_of, read
+from helix.judging.reply import Unusable, object_of, shaped
 from helix.model.canonical import canonical_text
 from helix.model.packet import MatrixPacket
 from helix.model.request import Message, Pin, Reply, Request, Unit
@@ -117,7 +119,7 @@ def render_review(
     unit: Unit,
     pin: Pin,
     channels: tuple[str, ...],
-    not_by: str | None,
+    not_by: tuple[str, ...],
 ) -> Request:
     """Return the request that asks to refute `claims`; the packet's rows are theirs, in order."""
     nonce = derive_nonce(REVIEW_RUBRIC + _body(packet, claims, channels, ""))
@@ -137,7 +139,7 @@ def read_reviews(reply: Reply, nonce: str, ids: Sequence[str]) -> dict[str, Revi
     if isinstance(value, Unusable):
         return value
     try:
-        given = msgspec.convert(value[0], _Reviews).reviews
+        given = shaped(value[0], _Reviews).reviews
         found: dict[str, Review] = {}
         for review in given:
             if review.criterion_id not in ids:
@@ -146,8 +148,6 @@ def read_reviews(reply: Reply, nonce: str, ids: Sequence[str]) -> dict[str, Revi
             if review.criterion_id in found:
                 raise Fault(f"'{review.criterion_id}' is answered twice")
             found[review.criterion_id] = _sound(review)
-    except (msgspec.ValidationError, RecursionError) as error:
-        return Unusable("malformed", f"not in the asked shape: {error}")
     except Fault as fault:
         return Unusable("malformed", str(fault))
     return found
@@ -155,10 +155,20 @@ def read_reviews(reply: Reply, nonce: str, ids: Sequence[str]) -> dict[str, Revi
 
 def is_usable(request: Request, reply: Reply) -> bool:
     """Whether a reply says something of what was asked, whoever was asked."""
-    ids = request.unit.criteria
-    if request.unit.role == "verifier":
-        return not isinstance(read_reviews(reply, request.nonce, ids), Unusable)
-    return not isinstance(read(reply, request.nonce, ids), Unusable)
+    return fault_of(request, reply) is None
+
+
+def fault_of(request: Request, reply: Reply) -> Unusable | None:
+    """Return why a reply says nothing of what was asked, None where it does."""
+    unit = request.unit
+    found: object
+    if unit.role == "verifier":
+        found = read_reviews(reply, request.nonce, unit.criteria)
+    elif not unit.criteria:
+        found = read_expectation(reply, request.nonce)
+    else:
+        found = read_answer(request, reply)
+    return found if isinstance(found, Unusable) else None
 
 
 def _sound(review: Review) -> Review:

@@ -23,7 +23,7 @@ from helix.model.canonical import digest
 from helix.model.criterion import Criterion
 from helix.model.lines import portable
 from helix.model.request import NoReply, Reply, Request
-from helix.model.verdict import JudgeStep, NotApplicable, Verdict, Verification, Verifying
+from helix.model.verdict import JudgeStep, NotApplicable, Ref, Verdict, Verification, Verifying
 
 RE_PROMPTS = 2
 EXCUSED = "The condition under which this criterion applies is not met in this recording."
@@ -129,27 +129,34 @@ def _request(
     plain = tuple(msgspec.structs.replace(row, examples=()) for row in packet.criteria)
     packet = msgspec.structs.replace(packet, criteria=plain)
     unit = msgspec.structs.replace(
-        job.unit(rows, settings.axis), role="verifier", criteria_digest=_asked(rows, claims)
+        job.unit(rows, "trajectory"), role="verifier", criteria_digest=_asked(rows, claims)
     )
     pin, channels = verifier.packet.pin, settings.channels
-    return render_review(packet, claims, unit, pin, channels, judged.reviewer)
+    return render_review(packet, claims, unit, pin, channels, judged.reviewers)
 
 
 def _asked(rows: Sequence[Criterion], claims: Sequence[Claim]) -> str:
     """Digest rows and claims, so that a recorded review meets no claim but its own."""
     return digest(
         [
-            [row.digest, claim.state, claim.claim, msgspec.to_builtins(claim.refs)]
+            [row.digest, claim.state, claim.claim, [_place(ref) for ref in claim.refs]]
             for row, claim in zip(rows, claims, strict=True)
         ]
     )
 
 
+def _place(ref: Ref) -> list[str | None]:
+    """Return what a ref says itself, without what resolving it found."""
+    scan = ref.scan
+    return [ref.obs, ref.path, ref.value, *((scan.channel, scan.pattern) if scan else ())]
+
+
 def _independent(reply: Reply | NoReply, judged: Judged) -> Reply | NoReply:
     """Return the reply, or none where the judge itself gave it (METHOD 47, 81)."""
-    if isinstance(reply, NoReply) or reply.made_by is None or judged.reviewer is None:
+    if isinstance(reply, NoReply) or reply.made_by is None:
         return reply
-    if reply.made_by.strip().casefold() != judged.reviewer.strip().casefold():
+    judges = {name.strip().casefold() for name in judged.reviewers}
+    if reply.made_by.strip().casefold() not in judges:
         return reply
     return NoReply(
         "judge-error", f"'{portable(reply.made_by)}' judged this trace and cannot verify it"

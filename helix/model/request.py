@@ -60,7 +60,7 @@ class Request(msgspec.Struct, frozen=True, rename="camel"):
     """One question to a judge or verifier.
 
     `reply_schema` is the JSON Schema of the wanted reply; `nonce` must be echoed in it. `not_by`
-    names the reviewer who may not answer, because the question is about their own answer; it
+    names the reviewers who may not answer, because the question is about their own answers; it
     changes who is asked and not what, so it is in no key (METHOD 47).
     """
 
@@ -69,7 +69,7 @@ class Request(msgspec.Struct, frozen=True, rename="camel"):
     messages: tuple[Message, ...]
     nonce: str
     reply_schema: dict[str, Any] | None = None
-    not_by: str | None = None
+    not_by: tuple[str, ...] = ()
 
     @property
     def prompt_digest(self) -> str:

@@ -42,7 +42,7 @@ class JudgeTask(Shape, frozen=True, kw_only=True):
     """One question to whoever judges or verifies: what is asked, and where the answer goes.
 
     `key` is the digest of all that can change the answer, so that an answer never meets another
-    question. `not_by` names the reviewer who may not answer (METHOD 47).
+    question. `not_by` names the reviewers who may not answer (METHOD 47).
     """
 
     schema_version: str = msgspec.field(default_factory=lambda: TASK_SCHEMA_VERSION)
@@ -50,7 +50,7 @@ class JudgeTask(Shape, frozen=True, kw_only=True):
     unit: TaskUnit
     answer: str
     nonce: str
-    not_by: str | None = None
+    not_by: tuple[str, ...] = ()
     pin: Pin
     user: tuple[str, ...]
     again: tuple[TaskMessage, ...] = ()

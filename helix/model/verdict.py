@@ -265,7 +265,8 @@ class MatrixVerdictFile(Shape, frozen=True, kw_only=True):
     """Every cell of one trace (and one replicate of it), one line of verdicts.jsonl (METHOD 32).
 
     `notAdjudicatedReasons` says of a cell without a verdict what went wrong, where that is known.
-    `effective` are the parameters that the judge answered under; null is not recorded (METHOD 42).
+    `effective` are the parameters that the judge answered under, a list where its replies came
+    under several; null is not recorded (METHOD 42). `returnedModel` names several with commas.
     """
 
     trajectory_id: str
@@ -275,7 +276,7 @@ class MatrixVerdictFile(Shape, frozen=True, kw_only=True):
     temperature: float | None = None
     judge_identity: str | None = None
     returned_model: str | None = None
-    effective: dict[str, Any] | None = None
+    effective: dict[str, Any] | tuple[dict[str, Any] | None, ...] | None = None
     verifying: Verifying | None = None
     route: str | None = None
     task: str | None = None

@@ -287,18 +287,18 @@ def test_a_file_that_may_not_be_read_is_named(desk: Desk) -> None:
 
 @pytest.mark.parametrize("name", ["ada l", " ADA  L ", "Ａｄａ L"])
 def test_who_judged_may_not_verify_however_the_name_is_spelled(desk: Desk, name: str) -> None:
-    asked = request(role="verifier", not_by="Ada L")
+    asked = request(role="verifier", not_by=("Ada L",))
     desk.put(answer(reviewer=name), asked)
     assert desk.ask(asked) is None
     assert "another reviewer must answer" in (desk.fault or "")
 
 
 def test_who_may_not_answer_stands_in_the_task_and_in_no_key(desk: Desk) -> None:
-    asked = request(role="verifier", not_by="Ada")
+    asked = request(role="verifier", not_by=("Ada",))
     desk.ask(asked)
     key = asked.cache_key(PROTOCOL)
     assert key == request(role="verifier").cache_key(PROTOCOL)
-    assert json.loads((desk.folder / f"{key}.task.json").read_text("utf-8"))["notBy"] == "Ada"
+    assert json.loads((desk.folder / f"{key}.task.json").read_text("utf-8"))["notBy"] == ["Ada"]
 
 
 def _edited(desk: Desk, asked: Request) -> Path:

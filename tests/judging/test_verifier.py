@@ -221,7 +221,7 @@ def test_three_unusable_reviews_fail_and_never_confirm() -> None:
 
 def test_the_judge_itself_may_not_verify() -> None:
     def same(request: Request) -> Reply:
-        assert request.not_by == "Kim Doe"
+        assert request.not_by == ("Kim Doe",)
         return Reply(text=reviews(request, review()), made_by=" kim doe ")
 
     done, _ = run([verdict(refs=[PAID])], [same], made_by="Kim Doe")
