@@ -5,18 +5,24 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
+from helix.model.request import Pin, Price
 from helix.registry import Backend, Judge, JudgeSettings, hookimpl
 
 
 @hookimpl
 def helix_register_judges(register: Callable[[Judge], None]) -> None:
-    """Register the judges that need neither a key nor a network."""
+    """Register the built-in judges; of them only litellm needs a network."""
     none = _opener("none", "open_none")
     register(Judge("none", "1", 1, none, cacheable=False, asks=False, needs_model=False))
     register(Judge("replay", "1", 1, _opener("mailbox", "open_replay"), cacheable=False))
     register(Judge("dispatch", "1", 1, _opener("dispatch", "open_dispatch"), cacheable=False))
     register(Judge("command", "1", 1, _opener("command", "open_command")))
     register(Judge("scripted", "1", 1, _opener("scripted", "open_scripted")))
+    register(Judge("litellm", "1", 1, _opener("litellm", "open_litellm"), price=_price))
+
+
+def _price(pin: Pin) -> Price | None:
+    return importlib.import_module("helix.backends.litellm").price(pin)  # type: ignore[no-any-return]
 
 
 def _opener(module: str, function: str) -> Callable[[JudgeSettings], Backend]:

@@ -234,6 +234,8 @@ class FaultServer:
                 pass
         self._connections.discard(task)
         writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; say whether the connection goes on."""
@@ -241,7 +243,7 @@ class FaultServer:
         line, *rest = head.split("\r\n")
         headers = {k.lower(): v.strip() for k, _, v in (one.partition(":") for one in rest)}
         data = await reader.readexactly(int(headers.get("content-length", 0)))
-        if "/chat/completions" not in line:
+        if not line.startswith("POST /v1"):
             writer.write(_http(self._told(line)))
             return True
         self._at_once += 1

@@ -19,6 +19,7 @@ from helix.registry import JudgeSettings, load
         ("none", False, False, False),
         ("replay", True, True, False),
         ("dispatch", True, True, False),
+        ("litellm", True, True, True),
         ("command", True, True, True),
         ("scripted", True, True, True),
     ],
