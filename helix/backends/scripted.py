@@ -67,20 +67,23 @@ def abstain(request: Request) -> dict[str, Any]:
             f"the script that abstains is no {request.unit.role}; name one by verifier.script"
         )
     said = "The script that abstains has not read the trace."
+    verdicts = [
+        {
+            "criterionId": criterion,
+            "critique": said,
+            "blockedBy": {"kind": "factual-intent", "text": "a judge that reads the trace"},
+            "result": "uncertain",
+        }
+        for criterion in request.unit.criteria
+    ]
+    if request.unit.axis == "criterion":
+        return {"nonce": request.nonce, **verdicts[0]}
     return {
         "nonce": request.nonce,
         "understanding": {"rephrase": said, "given": [], "inferred": []},
         "expectedTrajectory": [{"expected": said}],
         "judgeSteps": [{"kind": "gather", "text": said}],
-        "verdicts": [
-            {
-                "criterionId": criterion,
-                "critique": said,
-                "blockedBy": {"kind": "factual-intent", "text": "a judge that reads the trace"},
-                "result": "uncertain",
-            }
-            for criterion in request.unit.criteria
-        ],
+        "verdicts": verdicts,
         "notApplicable": [],
         "candidates": [],
         "fidelity": {"complete": True},

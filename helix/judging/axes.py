@@ -17,6 +17,8 @@ def read_answer(request: Request, reply: Reply) -> Answer | Unusable:
     found = object_of(reply, request.nonce)
     if isinstance(found, Unusable):
         return found
+    if "verdicts" in found[0]:
+        return Unusable("malformed", "answer with the one verdict itself, not with a list of them")
     return answer_of(_as_matrix(found[0]), found[1], request.unit.criteria)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from helix.judging import Adjudicated, Job, PacketSettings, Settings, adjudicate
 from helix.model.config import SubjectConfig
 from helix.model.criterion import Criterion
-from helix.model.request import NoReply, Pin, Reply, Request
+from helix.model.request import Axis, NoReply, Pin, Reply, Request
 from helix.model.trace import Message, Observation, Source, Trace
 from helix.model.verdict import Fidelity
 from helix.registry import Decision
@@ -72,6 +72,28 @@ def reply(nonce: str, *verdicts: Mapping[str, Any], **fields: Any) -> str:
     return json.dumps({"nonce": nonce, **walk, "verdicts": list(verdicts), **fields})
 
 
+def settings_of(
+    *,
+    subject: SubjectConfig = DESK,
+    models: tuple[str, ...] = (),
+    context_tokens: int = 128_000,
+    axis: Axis = "trajectory",
+    two_pass: bool = False,
+) -> Settings:
+    """Return the settings of a run with a judge and no verifier."""
+    pin = Pin(backend="scripted", model="m", identity="scripted:m")
+    return Settings(
+        packet=PacketSettings(subject, pin, context_tokens),
+        criteria_digest="d",
+        asks=True,
+        routes=subject.routes,
+        channels=subject.complete_channels,
+        models=models,
+        axis=axis,
+        two_pass=two_pass,
+    )
+
+
 def ask(
     trace: Trace,
     rows: Sequence[Criterion],
@@ -81,16 +103,16 @@ def ask(
     subject: SubjectConfig = DESK,
     models: tuple[str, ...] = (),
     context_tokens: int = 128_000,
+    axis: Axis = "trajectory",
+    two_pass: bool = False,
 ) -> tuple[Adjudicated, list[Request]]:
     """Run a line to its end; when the answers are used up, the judge is unavailable."""
-    pin = Pin(backend="scripted", model="m", identity="scripted:m")
-    settings = Settings(
-        packet=PacketSettings(subject, pin, context_tokens),
-        criteria_digest="d",
-        asks=True,
-        routes=subject.routes,
-        channels=subject.complete_channels,
+    settings = settings_of(
+        subject=subject,
         models=models,
+        context_tokens=context_tokens,
+        axis=axis,
+        two_pass=two_pass,
     )
     job = Job(trace, 0, tuple(rows), decisions or {}, Fidelity(complete=True))
     line, asked = adjudicate(job, settings), []
