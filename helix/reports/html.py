@@ -19,7 +19,7 @@ TEMPLATES = files("helix.reports") / "templates"
 
 def render_html(report: RunReport) -> bytes:
     """Return the page as UTF-8; text of traces is escaped, and acting characters spelled out."""
-    page = _environment().get_template("report.html.j2")
+    page = environment().get_template("report.html.j2")
     text = page.render(
         report=report,
         card=report.scorecard,
@@ -53,28 +53,30 @@ def _execution(report: RunReport) -> list[tuple[str, str | None]]:
 
 
 @lru_cache(maxsize=1)
-def _environment() -> Environment:
-    environment = Environment(
+def environment() -> Environment:
+    """Return the templates of all pages: whatever they show is escaped."""
+    made = Environment(
         autoescape=True,
-        loader=FunctionLoader(_asset),
+        loader=FunctionLoader(asset),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"shown": _shown, "line": one_line}
-    environment.globals |= {"words": words, "summary": summary, "enumerate": enumerate}
-    return environment
+    made.filters |= {"shown": _shown, "line": one_line}
+    made.globals |= {"words": words, "summary": summary, "enumerate": enumerate}
+    return made
 
 
 def _shown(value: Any) -> str:
     return words.NOT_RECORDED if value is None else visible(str(value))
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return the text of a template, a style sheet or a script."""
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
 def _hash(name: str) -> str:
-    digest = hashlib.sha256(_asset(name).encode("utf-8")).digest()
+    digest = hashlib.sha256(asset(name).encode("utf-8")).digest()
     return "sha256-" + base64.b64encode(digest).decode()

@@ -46,7 +46,7 @@ class LineView:
 
     `style` tells a string from a literal (number, true, false, null) and from a string that looks
     like one; a `level` only names what is nested below it. A text that a message says word for word
-    is shown there, at `same`, and not here.
+    is shown there, at `same`, and not here. `address` leads from the step's owner to the value.
     """
 
     depth: int
@@ -54,6 +54,7 @@ class LineView:
     spans: tuple[Span, ...]
     style: Literal["string", "quoted", "literal", "level"]
     same: Place | None = None
+    address: Address = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,4 +370,4 @@ def _block(block: _Block) -> BlockView:
 def _line(leaf: _Leaf) -> LineView:
     spans = cut(leaf.text, leaf.marks) if leaf.shown else ()
     same = None if leaf.same is None else Place(leaf.same.anchor, leaf.same.words)
-    return LineView(leaf.depth, leaf.key, spans, leaf.style, same)
+    return LineView(leaf.depth, leaf.key, spans, leaf.style, same, leaf.address)

@@ -30,6 +30,7 @@ def run(argv: Sequence[str]) -> ExitCode:
     _add_import(commands)
     _add_check(commands)
     _add_agreement(commands)
+    _add_serve(commands)
     args = parser.parse_args(argv)
     handler: Callable[[argparse.Namespace], ExitCode] = args.handler
     return handler(args)
@@ -85,6 +86,31 @@ def _add_agreement(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     command.add_argument("--adjudicated", metavar="FILE", action="append", default=[], help=text)
     command.add_argument("--json", action="store_true", help="print JSON")
     command.set_defaults(handler=_agreement)
+
+
+def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "serve",
+        help="label on a page in the browser",
+        description="Serve a page to label on, to this machine alone, at an address with a token. "
+        "Every label is on disk before the page moves on; the same command goes on where it "
+        "stopped. Without --criterion, the rows are those that a judge decides, or all where "
+        "there is none. Ctrl-C ends it. Exits 0, or 2.",
+    )
+    command.add_argument("--traces", metavar="PATH", required=True, help="what is labelled")
+    command.add_argument("--format", default="auto", help="read as this format (auto)")
+    command.add_argument("--suite", metavar="SUITE", required=True, help="the YAML file")
+    command.add_argument("--labels", metavar="FILE", required=True, help="the rater's label file")
+    command.add_argument("--rater", metavar="NAME", required=True, help="who labels")
+    text = "a row to label; may be given several times"
+    command.add_argument("--criterion", metavar="ID", action="append", default=[], help=text)
+    text = "a run's folder: what its judge said is told once a cell is labelled"
+    command.add_argument("--run", metavar="RUN", help=text)
+    text = "tell what the judge said before a cell is labelled, too"
+    command.add_argument("--no-blind", action="store_true", help=text)
+    command.add_argument("--port", type=int, default=0, help="on this port (any free one)")
+    command.add_argument("--open", action="store_true", help="open it in the browser")
+    command.set_defaults(handler=_serve)
 
 
 def _add_known(command: argparse.ArgumentParser) -> None:
@@ -161,6 +187,12 @@ def _agreement(args: argparse.Namespace) -> ExitCode:
         f"adjudication; {len(settled.disputed)} disputed, which count for nothing"
     )
     return ExitCode.PASS
+
+
+def _serve(args: argparse.Namespace) -> ExitCode:
+    from helix.app.labelling import serve
+
+    return serve(args)
 
 
 def _sound(paths: Sequence[str]) -> list[Label]:

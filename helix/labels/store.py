@@ -1,0 +1,130 @@
+"""The label file of one rater at work: every label is on disk before anybody is told so.
+
+A new label is appended and synced; a changed or removed one makes the file anew, whole. A line
+that a crash cut off was never acknowledged, and is dropped when the file is opened again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from helix.errors import LabelError
+from helix.files import atomic_writer
+from helix.labels.checking import check
+from helix.labels.files import Problem, encode, ordered, raise_problems, read
+from helix.labels.record import Cell, Label
+
+try:
+    import fcntl
+except ImportError:  # a platform without locks: nothing is held
+    fcntl = None  # type: ignore[assignment]
+
+
+class Store:
+    """The labels of one rater in one file, which is held until the store is closed.
+
+    Labels of other raters in the file stay as they are. LabelError where the file cannot be
+    read or written, holds a problem, or is held by another process.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], rater: str) -> None:
+        self._path, self._rater = Path(path), rater
+        self._handle = self._open()
+        self._others: list[Label] = []
+        self._own: dict[Cell, Label] = {}
+        self.healed = False
+        try:
+            self._read()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def labels(self) -> Mapping[Cell, Label]:
+        """The rater's labels."""
+        return self._own
+
+    def put(self, label: Label) -> None:
+        """Keep a label, in the place of the one that its cell had; durable when this returns."""
+        if label.cell in self._own:
+            self._rewrite({**self._own, label.cell: label})
+        else:
+            self._append(encode(label))
+        self._own[label.cell] = label
+
+    def remove(self, cell: Cell) -> None:
+        """Take a label away; durable when this returns."""
+        self._rewrite({at: label for at, label in self._own.items() if at != cell})
+        self._own.pop(cell, None)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._handle)
+
+    def _open(self) -> int:
+        try:
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise LabelError(f"{self._path} cannot be opened: {error.strerror}") from None
+        try:
+            self._hold(handle)
+            same = os.path.samestat(os.fstat(handle), os.stat(self._path))
+        except OSError:
+            same = False
+        if not same:
+            os.close(handle)
+            raise LabelError(
+                f"{self._path} is being labelled in by another process: two raters need a file each"
+            )
+        return handle
+
+    def _hold(self, handle: int) -> None:
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _read(self) -> None:
+        data = self._path.read_bytes()
+        found = read(self._path)
+        problems: list[Problem] = list(found.problems)
+        whole = not data or data.endswith(b"\n")
+        if not whole and problems and problems[-1].row == data.count(b"\n") + 1:
+            problems, self.healed = problems[:-1], True
+        raise_problems([*problems, *check(found.rows)])
+        for row in found.rows:
+            if row.label.rater == self._rater:
+                self._own[row.label.cell] = row.label
+            else:
+                self._others.append(row.label)
+        if not whole:
+            self._rewrite(self._own)
+
+    def _append(self, line: bytes) -> None:
+        with self._writing():
+            end = os.lseek(self._handle, 0, os.SEEK_END)
+            try:
+                if os.write(self._handle, line) != len(line):
+                    raise OSError(28, "No space left on device")
+                os.fsync(self._handle)
+            except OSError:
+                os.ftruncate(self._handle, end)
+                raise
+
+    def _rewrite(self, own: Mapping[Cell, Label]) -> None:
+        with self._writing(), atomic_writer(self._path) as file:
+            file.writelines(map(encode, ordered([*self._others, *own.values()])))
+            file.flush()
+            handle = os.dup(file.fileno())
+            # Held before it takes the place of the file that is held, so that one always is.
+            self._hold(handle)
+        os.close(self._handle)
+        self._handle = handle
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise LabelError(f"{self._path} cannot be written: {error.strerror}") from None
