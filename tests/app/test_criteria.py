@@ -155,3 +155,38 @@ def test_what_cannot_be_read_is_told(
         file.write("\n" + "{broken\n" * 7)
     _, _, err = ran(capsys, *words)
     assert "runs.jsonl line 2: " in err and "and 2 more that could not be read" in err
+
+
+JUDGED = """\
+suite: shop
+tools: [pay]
+criteria:
+  - criterion_id: told
+    statement: Pass = the price in the reply is what pay returned.
+    severity: HIGH
+    class: judge
+    judge_inputs: [transcript]
+    # the end
+  - criterion_id: said
+    statement: Pass = it holds.
+    class: judge
+    judge_inputs: [transcript]
+"""
+
+
+def test_terms_are_told_counted_and_stored(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    suite = files / "judged.yaml"
+    suite.write_text(JUDGED, encoding="utf-8")
+    code, out, err = ran(capsys, "terms", "judged.yaml", "--traces", "runs.jsonl")
+    assert (code, err) == (0, "")
+    assert "  pay: a tool: bound to its call, in 1 of 1 trace\n  price: bound by the judge" in out
+    assert "said (line 10)\n  nothing in its statement" in out
+    assert suite.read_text(encoding="utf-8") == JUDGED, "nothing is stored unasked"
+    code, out, _ = ran(capsys, "terms", "judged.yaml", "--json", "--write")
+    assert (code, json.loads(out)["written"]) == (0, ["told"])
+    added = set(suite.read_text(encoding="utf-8").splitlines()) - set(JUDGED.splitlines())
+    assert added == {"    terms: [pay, price, reply]"}
+    code, out, _ = ran(capsys, "terms", "judged.yaml", "--write")
+    assert (code, out.splitlines()[-1]) == (0, "terms stored in 0 rows")
+    code, _, err = ran(capsys, "terms", "gone.yaml")
+    assert code == 2 and "no file gone.yaml" in err

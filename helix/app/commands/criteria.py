@@ -1,4 +1,4 @@
-"""`helix criteria lint|explain|test`: work on a suite, before anything is spent."""
+"""`helix criteria lint|explain|test|terms`: work on a suite, before anything is spent."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def run(argv: Sequence[str]) -> ExitCode:
     _add_lint(commands)
     _add_explain(commands)
     _add_test(commands)
+    _add_terms(commands)
     # Words after an option are left over where an earlier positional took none (argparse).
     args, rest = parser.parse_known_args(argv)
     if any(word.startswith("-") for word in rest):
@@ -83,6 +84,24 @@ def _add_test(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     test.add_argument("--per-trace", type=_positive, default=PER_TRACE, metavar="N", help=text)
     _add_shared(test, ROUTED)
     test.set_defaults(handler=_test)
+
+
+def _add_terms(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    terms = commands.add_parser(
+        "terms",
+        help="propose terms for judged rows that name none",
+        description="Propose terms for the judged rows of a suite that name none, by rule and "
+        "without a model: values in quotes, tools, field paths, ids and noun phrases of the "
+        "statement. With --traces also in how many traces code finds a referent. A row that has "
+        "terms is never touched. Exits 0, or 2 where the file cannot be read or written to.",
+    )
+    terms.add_argument("suite", metavar="SUITE", help="the YAML file")
+    terms.add_argument("--traces", metavar="PATH", help="file, folder, glob or demo:outreach")
+    terms.add_argument("--format", default="auto", help="read as this format (auto)")
+    text = "store the terms in the rows, every other character left alone"
+    terms.add_argument("--write", action="store_true", help=text)
+    _add_shared(terms, ("subject.tools",))
+    terms.set_defaults(handler=_terms)
 
 
 def _positive(text: str) -> int:
@@ -147,12 +166,25 @@ def _test(args: argparse.Namespace) -> ExitCode:
     return ExitCode.FAIL if score.blind else ExitCode.PASS
 
 
+def _terms(args: argparse.Namespace) -> ExitCode:
+    from helix.app import proposed
+
+    tools = _settings("terms", args.settings, ("subject.tools",))["subject.tools"]
+    file, found = proposed.proposed(args.suite, args.traces, args.format, tools)
+    written = proposed.store(file, found) if args.write else None
+    if args.json:
+        console.say(json.dumps(proposed.as_json(args.suite, found, written), indent=2))
+    else:
+        console.say(proposed.as_text(found, written))
+    return ExitCode.PASS
+
+
 def _settings(command: str, words: Sequence[str], keys: Sequence[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {key: [] for key in keys}
     for word in words:
         key, equals, value = word.partition("=")
         if key not in found or not equals:
-            listed = f"{', '.join(keys[:-1])} and {keys[-1]}"
+            listed = " and ".join(filter(None, (", ".join(keys[:-1]), keys[-1])))
             raise UsageError(f"{command} takes {listed} (got '{word}')")
         found[key] = texts(value)
     return found
