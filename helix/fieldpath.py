@@ -146,6 +146,7 @@ def resolve(value: Any, steps: tuple[Step, ...]) -> Any:
 
 
 @lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)
 def render_steps(steps: tuple[Step, ...]) -> str:
     """Spell steps as a relative path, the form refs use."""
     parts: list[str] = []

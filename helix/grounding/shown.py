@@ -33,13 +33,15 @@ class Shown:
     @classmethod
     def of(cls, packet: MatrixPacket) -> Shown:
         """Read off a packet what it shows."""
-        whole, cut = set(), {}
-        for leaf in _leaves(packet):
-            at = leaf.obs, leaf.path
-            if leaf.elided:
-                cut[at] = tuple(map(fold, leaf.pieces))
-            else:
-                whole.add(at)
+        leaves = list(_leaves(packet))
+        whole = {(leaf.obs, leaf.path) for leaf in leaves if not leaf.elided}
+        whole.update((m.id, "text") for m in packet.transcript if not m.elided)
+        leaves += [
+            Leaf(obs=m.id, path="text", text=m.text, elided=m.elided)
+            for m in packet.transcript
+            if m.elided
+        ]
+        cut = {(x.obs, x.path): tuple(map(fold, x.pieces)) for x in leaves if x.elided}
         steps = (step.step.id for step in packet.trajectory)
         messages = (message.id for message in packet.transcript)
         return cls(frozenset(whole), cut, frozenset((*steps, *messages)))
@@ -84,10 +86,8 @@ class Shown:
 
 
 def _leaves(packet: MatrixPacket) -> Iterator[Leaf]:
-    """Yield every leaf of a packet, a message as the leaf of its text."""
+    """Yield every leaf of a packet but the texts of its messages."""
     yield from packet.input
-    for message in packet.transcript:
-        yield Leaf(obs=message.id, path="text", text=message.text, elided=message.elided)
     for step in packet.trajectory:
         yield from step.leaves
     yield from packet.output

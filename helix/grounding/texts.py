@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from helix.fieldpath import Step, render_steps
 from helix.model.canonical import canonical_text
@@ -12,8 +14,7 @@ from helix.model.jsontext import NonFinite
 from helix.model.trace import Message, Observation, Trace
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(msgspec.Struct, frozen=True):
     """One citable value of a trace: owner id, path inside it, the value."""
 
     obs: str
@@ -30,6 +31,8 @@ def as_text(value: Any) -> str:
     """Return a string as it is, anything else as its canonical JSON (`false`, `7`)."""
     if isinstance(value, str):
         return value
+    if type(value) is int or (type(value) is float and math.isfinite(value)):
+        return repr(value)
     return canonical_text(_finite(value))
 
 

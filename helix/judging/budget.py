@@ -186,9 +186,7 @@ def _is_cut(item: Item) -> bool:
 def _at_most(packet: MatrixPacket) -> int:
     """Return a number of characters that the packet does not pass, without rendering it."""
     own = sum(map(_leaf_at_most, (*packet.input, *packet.output)))
-    said = sum(
-        _heading_at_most(m.id, m.role) + MARGIN * len(m.text) for m in packet.transcript
-    )
+    said = sum(_heading_at_most(m.id, m.role) + MARGIN * len(m.text) for m in packet.transcript)
     done = sum(
         _heading_at_most(s.step.id, s.type, s.name, *s.flags) + sum(map(_leaf_at_most, s.leaves))
         for s in packet.trajectory
@@ -197,9 +195,11 @@ def _at_most(packet: MatrixPacket) -> int:
 
 
 def _leaf_at_most(leaf: Leaf) -> int:
-    return ESCAPE * (len(leaf.obs) + len(leaf.path) + len(leaf.same_as or "")) + MARGIN * len(
-        leaf.text
-    ) + WORDS
+    return (
+        ESCAPE * (len(leaf.obs) + len(leaf.path) + len(leaf.same_as or ""))
+        + MARGIN * len(leaf.text)
+        + WORDS
+    )
 
 
 def _heading_at_most(*names: str) -> int:
