@@ -69,6 +69,15 @@ MISJUDGED: dict[str, dict[str, dict[str, str]]] = {
             "because": "it decides although it found no referent for a term of the row",
         }
     },
+    "opportunity-05": {
+        "role-facts-true": {
+            "said": "pass",
+            "state": "uncertain",
+            "cause": "leap",
+            "because": "it cites the salary alone for a verdict about every fact; the verifier "
+            "says what is missing",
+        }
+    },
 }
 
 

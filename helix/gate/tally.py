@@ -222,7 +222,8 @@ class RunTally:
         else:
             self.decided += 1
             self.grounded += verdict.grounded
-        if verdict.produced_by == "code":
+        by_code = verdict.code is not None and verdict.code.result != "pass"
+        if verdict.produced_by == "code" or by_code:
             return
         self._verified(verdict.verification, None if verdict.result == "uncertain" else row, policy)
 

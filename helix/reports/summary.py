@@ -132,8 +132,9 @@ def verifier_line(card: Scorecard) -> str:
         judged = card.judge.backend != "none"
         return "none, so verdicts are not verified" if judged else "none (code needs none)"
     seen = card.verification
+    same = " (the judge's own model, asked apart)" if card.verifier.same_model else ""
     return (
-        f"{judge_line(card.verifier)}: {seen.confirmed:,} confirmed, "
+        f"{judge_line(card.verifier)}{same}: {seen.confirmed:,} confirmed, "
         f"{seen.downgraded:,} downgraded, {seen.failed:,} failed"
     )
 

@@ -16,7 +16,7 @@ from helix import evaluate
 from helix.app.commands.schema import schema
 from helix.demo import generate, write
 from helix.demo.labels import CODE_ROWS, HYBRID_ROWS, ROWS
-from helix.demo.rekey import REPLIES, SUITE, recorded, rekeyed
+from helix.demo.rekey import REPLIES, REVIEWS, SUITE, recorded, rekeyed, reviews_rekeyed
 from helix.evaluate import Finished
 from helix.model.verdict import MatrixVerdictFile, Verdict
 from helix.registry import load as load_registry
@@ -38,11 +38,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     folder = tmp_path_factory.mktemp("demo")
     write(folder / "traces.jsonl")
     subject = {k: v for k, v in conf("subject/outreach.yaml").items() if k != "traces"}
-    model = conf("experiment/demo.yaml")["judge"]["model"]
+    demo = conf("experiment/demo.yaml")
     return evaluate(
         folder / "traces.jsonl",
         SUITE,
-        judge={"backend": "replay", "model": model, "dir": str(REPLIES.parent)},
+        judge={"backend": "replay", "model": demo["judge"]["model"], "dir": str(REPLIES.parent)},
+        verifier=demo["verifier"],
         subject=subject,
         run_dir=folder / "run",
     )
@@ -140,10 +141,41 @@ def test_recordings_are_keyed_to_these_traces_and_this_suite() -> None:
     assert not stale, "read these replies against their packets, then: python -m helix.demo.rekey"
 
 
-def test_the_recording_file_says_how_it_was_made() -> None:
-    header, _ = recorded()
-    assert header.made_by == conf("experiment/demo.yaml")["judge"]["model"]
+def test_reviews_are_keyed_to_the_claims_of_these_replies() -> None:
+    replies, reviews = recorded()[1], recorded(REVIEWS)[1]
+    stale = [
+        a.unit.trace_id
+        for a, b in zip(reviews, reviews_rekeyed(replies, reviews), strict=True)
+        if a != b
+    ]
+    assert not stale, "read these reviews against their batches, then: python -m helix.demo.rekey"
+
+
+def test_the_verifier_is_not_the_judge_and_confirms_all_but_the_planted_leap(
+    finished: Finished, lines: dict[str, MatrixVerdictFile]
+) -> None:
+    card = finished.scorecard
+    assert card.verification.downgraded == 1
+    assert card.verification.failed == card.verification.not_verified == 0
+    assert card.verification.confirmed == 40
+    assert card.verifier.same_model is False
+    assert {x.verifying.identity for x in lines.values() if x.verifying} == {"demo-verifier"}
+    leap = next(v for v in lines["opportunity-05"].verdicts if v.criterion_id == "role-facts-true")
+    assert leap.verification is not None
+    assert leap.verification.status == "downgraded"
+    assert leap.verification.original_result == "pass"
+    assert [s.kind for s in lines["opportunity-05"].judge_steps][-2:] == ["verify", "verify"]
+
+
+@pytest.mark.parametrize(("path", "role"), [(REPLIES, "judge"), (REVIEWS, "verifier")])
+def test_the_recording_file_says_how_it_was_made(path: Path, role: str) -> None:
+    header, _ = recorded(path)
+    assert header.made_by == conf("experiment/demo.yaml")[role]["model"]
     assert "not drawn from a provider" in header.made_how
+
+
+def test_the_recording_file_names_the_replies_that_err() -> None:
+    header, _ = recorded()
     for trace, labels in LABELS.items():
         assert ("machine" in labels) == (trace in header.made_how)
 
