@@ -7,7 +7,7 @@ slice of it, the rubric always. What happens to one row's question is that row's
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,8 +20,9 @@ from helix.judging.rubric import ONE_CRITERION, RUBRIC, criterion_schema
 from helix.model.canonical import canonical_text, digest
 from helix.model.criterion import Criterion
 from helix.model.lines import portable
-from helix.model.packet import MatrixPacket
+from helix.model.packet import MatrixPacket, PacketRow
 from helix.model.request import Message, NoReply, Pending, Pin, Request, Unit
+from helix.model.trace import Source, Trace
 
 
 def judge_rows(job: Job, rows: Sequence[Criterion], settings: Settings) -> Asking:
@@ -53,16 +54,30 @@ def render_row(
     """Return the first request about a packet's one row."""
     (row,) = packet.criteria
     schema = criterion_schema(row.criterion_id)
-    nonce = derive_nonce(RUBRIC + _shared(packet, channels, ""))
-    parts = [_shared(packet, channels, nonce), "", "## the criterion", row_text(row)]
-    parts += ["", ONE_CRITERION, f"Schema of the answer: {canonical_text(schema)}"]
-    parts += [f'Put "nonce": "{nonce}" first.']
-    messages = (Message("system", RUBRIC), Message("user", "\n".join(parts)))
+    shared = _shared(packet, channels)
+    nonce = derive_nonce(RUBRIC + shared(""))
+    text = shared(nonce) + _asked(row, nonce)
+    messages = (Message("system", RUBRIC), Message("user", text))
     return Request(unit, pin, messages, nonce, schema)
 
 
-def _shared(packet: MatrixPacket, channels: tuple[str, ...], nonce: str) -> str:
-    return "\n".join([*recording(packet, nonce), *surroundings(packet, channels)])
+def prompt_of(row: Criterion, settings: Settings) -> tuple[str, str]:
+    """Return the fixed prompt of a row, system and user: `{recording}` stands for the trace."""
+    nobody = Trace(id="{recording}", source=Source("", 0, "helix", ""))
+    packet = sliced(nobody, [row], {}, settings.packet)
+    around = "\n".join(["{recording}", *surroundings(packet, settings.channels)])
+    return RUBRIC, around + _asked(packet.criteria[0], "{nonce}")
+
+
+def _shared(packet: MatrixPacket, channels: tuple[str, ...]) -> Callable[[str], str]:
+    fenced, around = recording(packet), surroundings(packet, channels)
+    return lambda nonce: "\n".join([*fenced(nonce), *around])
+
+
+def _asked(row: PacketRow, nonce: str) -> str:
+    parts = ["", "", "## the criterion", row_text(row), "", ONE_CRITERION]
+    parts.append(f"Schema of the answer: {canonical_text(criterion_schema(row.criterion_id))}")
+    return "\n".join([*parts, f'Put "nonce": "{nonce}" first.'])
 
 
 def _of_row(criterion: str, judged: Judged) -> Judged:

@@ -8,7 +8,7 @@ in that text; it cannot be guessed from inside the trace without knowing the who
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from helix.judging.rubric import RUBRICS, reply_schema
@@ -32,9 +32,9 @@ def render(
     rubric = RUBRICS[unit.axis]
     ids = tuple(row.criterion_id for row in packet.criteria)
     schema = reply_schema(ids, expects=not expected)
-    nonce = derive_nonce(rubric + _body(packet, channels, "", schema, expected))
-    body = _body(packet, channels, nonce, schema, expected)
-    messages = (Message("system", rubric), Message("user", body))
+    body = _body(packet, channels, schema, expected)
+    nonce = derive_nonce(rubric + body(""))
+    messages = (Message("system", rubric), Message("user", body(nonce)))
     return Request(unit, pin, messages, nonce, schema)
 
 
@@ -65,9 +65,17 @@ def derive_nonce(text: str) -> str:
         counter += 1
 
 
-def recording(packet: MatrixPacket, nonce: str) -> list[str]:
-    """Return a packet's recording inside its fence, and after it what of it is not shown."""
-    parts = [f"<<<RECORDING {nonce}", f"recording id: {on_one_line(packet.trajectory_id)}"]
+def recording(packet: MatrixPacket) -> Callable[[str], list[str]]:
+    """Return what writes a packet's recording inside the fence of a nonce, then what is not shown.
+
+    It is rendered once, for the nonce is derived from the text without it.
+    """
+    inside, after = "\n".join(_inside(packet)), _coverage(packet)
+    return lambda nonce: [f"<<<RECORDING {nonce}", inside, f"RECORDING {nonce}>>>", "", after]
+
+
+def _inside(packet: MatrixPacket) -> list[str]:
+    parts = [f"recording id: {on_one_line(packet.trajectory_id)}"]
     if packet.route is not None:
         parts.append(f"route: {on_one_line(packet.route)}")
     parts += ["", "## what the agent was asked", *map(leaf_text, packet.input)]
@@ -75,7 +83,7 @@ def recording(packet: MatrixPacket, nonce: str) -> list[str]:
     items: list[Any] = sorted([*packet.transcript, *packet.trajectory], key=lambda i: i.seq)
     parts += [message_text(i) if isinstance(i, ShownMessage) else step_text(i) for i in items]
     parts += ["", "## what it ended with", *map(leaf_text, packet.output)]
-    return [*parts, *_aside(packet), f"RECORDING {nonce}>>>", "", _coverage(packet)]
+    return [*parts, *_aside(packet)]
 
 
 def surroundings(packet: MatrixPacket, channels: tuple[str, ...]) -> list[str]:
@@ -91,21 +99,28 @@ def surroundings(packet: MatrixPacket, channels: tuple[str, ...]) -> list[str]:
 def _body(
     packet: MatrixPacket,
     channels: tuple[str, ...],
-    nonce: str,
     schema: dict[str, Any],
     expected: Sequence[ExpectedStep],
-) -> str:
-    parts = [*recording(packet, nonce), *surroundings(packet, channels)]
-    if expected:
-        parts += ["", f"<<<EXPECTED {nonce}", "what you expected before you saw what was done:"]
-        for number, step in enumerate(expected, 1):
-            why = f" (because: {step.rationale})" if step.rationale else ""
-            parts.append(f"{number}.\n{indented(step.expected + why)}")
-        parts.append(f"EXPECTED {nonce}>>>")
-    parts += ["", "## criteria", *map(row_text, packet.criteria)]
-    parts += ["", f"Schema of the answer: {canonical_text(schema)}"]
-    parts += [f'Put "nonce": "{nonce}" first.']
-    return "\n".join(parts)
+) -> Callable[[str], str]:
+    fenced, around = recording(packet), surroundings(packet, channels)
+    asked = ["", "## criteria", *map(row_text, packet.criteria)]
+    asked += ["", f"Schema of the answer: {canonical_text(schema)}"]
+
+    def body(nonce: str) -> str:
+        parts = [*fenced(nonce), *around, *_expectation(expected, nonce), *asked]
+        return "\n".join([*parts, f'Put "nonce": "{nonce}" first.'])
+
+    return body
+
+
+def _expectation(expected: Sequence[ExpectedStep], nonce: str) -> list[str]:
+    if not expected:
+        return []
+    parts = ["", f"<<<EXPECTED {nonce}", "what you expected before you saw what was done:"]
+    for number, step in enumerate(expected, 1):
+        why = f" (because: {step.rationale})" if step.rationale else ""
+        parts.append(f"{number}.\n{indented(step.expected + why)}")
+    return [*parts, f"EXPECTED {nonce}>>>"]
 
 
 def leaf_text(leaf: Leaf) -> str:
@@ -136,11 +151,13 @@ def step_text(step: ShownStep) -> str:
 
 def indented(text: str) -> str:
     """Set every line of a text behind a margin, so that none of them can pose as a heading."""
-    return "\n".join(f"    {line}" for line in text.splitlines() or [""])
+    return "    " + "\n    ".join(text.splitlines() or [""])
 
 
 def on_one_line(text: str) -> str:
     """Keep a name from the trace on its line: every control character is shown as its escape."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

@@ -6,7 +6,7 @@ the judge's critique, confidence or walk. The same reader finds its object as fi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -122,10 +122,10 @@ def render_review(
     not_by: tuple[str, ...],
 ) -> Request:
     """Return the request that asks to refute `claims`; the packet's rows are theirs, in order."""
-    nonce = derive_nonce(REVIEW_RUBRIC + _body(packet, claims, channels, ""))
-    body = _body(packet, claims, channels, nonce)
-    messages = (Message("system", REVIEW_RUBRIC), Message("user", body))
     schema = review_schema(tuple(claim.criterion_id for claim in claims))
+    body = _body(packet, claims, channels, schema)
+    nonce = derive_nonce(REVIEW_RUBRIC + body(""))
+    messages = (Message("system", REVIEW_RUBRIC), Message("user", body(nonce)))
     return Request(unit, pin, messages, nonce, schema, not_by)
 
 
@@ -185,14 +185,20 @@ def _sound(review: Review) -> Review:
 
 
 def _body(
-    packet: MatrixPacket, claims: Sequence[Claim], channels: tuple[str, ...], nonce: str
-) -> str:
-    parts = [*recording(packet, nonce), "", f"<<<VERDICTS {nonce}"]
-    parts += [*map(_claim, claims), f"VERDICTS {nonce}>>>"]
-    parts += [*surroundings(packet, channels), "", "## criteria", *map(row_text, packet.criteria)]
-    schema = review_schema(tuple(claim.criterion_id for claim in claims))
-    parts += ["", f"Schema of the answer: {canonical_text(schema)}"]
-    return "\n".join([*parts, f'Put "nonce": "{nonce}" first.'])
+    packet: MatrixPacket,
+    claims: Sequence[Claim],
+    channels: tuple[str, ...],
+    schema: dict[str, Any],
+) -> Callable[[str], str]:
+    fenced, given = recording(packet), list(map(_claim, claims))
+    around = [*surroundings(packet, channels), "", "## criteria", *map(row_text, packet.criteria)]
+    around += ["", f"Schema of the answer: {canonical_text(schema)}"]
+
+    def body(nonce: str) -> str:
+        verdicts = ["", f"<<<VERDICTS {nonce}", *given, f"VERDICTS {nonce}>>>"]
+        return "\n".join([*fenced(nonce), *verdicts, *around, f'Put "nonce": "{nonce}" first.'])
+
+    return body
 
 
 def _claim(claim: Claim) -> str:
