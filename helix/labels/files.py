@@ -99,6 +99,10 @@ def wrong(error: ValidationError) -> Iterator[str]:
             yield f"{key} {fault['ctx']['error']}"
         elif fault["type"] == "string_too_short":
             yield f"{key} must not be empty"
+        elif fault["type"] == "string_too_long":
+            yield f"{key} must have at most {fault['ctx']['max_length']:,} characters"
+        elif fault["type"] == "literal_error":
+            yield f"{key} must be {fault['ctx']['expected'].replace(chr(39), '')} (got {given!r})"
         else:
             yield f"{key} must be {_wanted(fault['type'])} (got {_short(given)})"
 

@@ -105,8 +105,9 @@ class Store:
         with self._writing():
             end = os.lseek(self._handle, 0, os.SEEK_END)
             try:
-                if os.write(self._handle, line) != len(line):
-                    raise OSError(28, "No space left on device")
+                left = memoryview(line)
+                while left:
+                    left = left[os.write(self._handle, left) :]
                 os.fsync(self._handle)
             except OSError:
                 os.ftruncate(self._handle, end)

@@ -1,0 +1,252 @@
+"""The server of the page: who is let in, what is refused, and that every answer is guarded."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.labels.page import (
+    HOSTILE,
+    Served,
+    labels_in,
+    row,
+    served,
+    trace,
+    write_suite,
+    write_traces,
+)
+
+pytest.importorskip("uvicorn", reason="the extra `serve` is not installed")
+pytest.importorskip("starlette", reason="the extra `serve` is not installed")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("desk")
+    hostile = [trace(name, text) for name, text in HOSTILE.items()]
+    write_traces(made / "traces.jsonl", [trace("t1"), *hostile])
+    write_suite(made / "suite.yaml", [row("kind"), row("right")])
+    return made
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[Served]:
+    with served(folder) as running:
+        yield running
+
+
+def ask(
+    server: Served, path: str, method: str = "GET", body: bytes | None = None, **headers: str
+) -> tuple[int, dict[str, str], bytes]:
+    """Send exactly these headers, the page's own Host unless another is given."""
+    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    named = {key.replace("_", "-"): value for key, value in headers.items()}
+    line.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+    for key, value in {"Host": f"127.0.0.1:{server.port}", **named}.items():
+        line.putheader(key, value)
+    if body is not None:
+        line.putheader("Content-Length", str(len(body)))
+    line.endheaders(body)
+    answer = line.getresponse()
+    told = {key.lower(): value for key, value in answer.getheaders()}
+    data = answer.read()
+    line.close()
+    return answer.status, told, data
+
+
+def own(server: Served) -> dict[str, str]:
+    """The headers of the page itself."""
+    return {
+        "Cookie": f"helix-labels-{server.port}={server.token}",
+        "Origin": server.origin,
+        "Content_Type": "application/json",
+    }
+
+
+def post(server: Served, path: str, value: Any, **headers: str) -> tuple[int, Any]:
+    body = json.dumps(value).encode("ascii")
+    status, _, data = ask(server, path, "POST", body, **{**own(server), **headers})
+    return status, json.loads(data) if data[:1] == b"{" else data.decode("utf-8")
+
+
+def test_the_token_in_the_address_becomes_a_cookie_that_scripts_cannot_read(server: Served) -> None:
+    status, headers, _ = ask(server, f"/?token={server.token}")
+    assert (status, headers["location"]) == (303, "/")
+    cookie = headers["set-cookie"].lower()
+    assert cookie.startswith(f"helix-labels-{server.port}=") and "httponly" in cookie
+    assert "samesite=strict" in cookie
+    status, headers, _ = ask(server, "/", Cookie=own(server)["Cookie"])
+    assert status == 303 and headers["location"].startswith("/cell/")
+    status, _, page = ask(server, "/cell/0", X_Helix_Token=server.token)
+    assert status == 200 and b"Where is my parcel?" in page
+
+
+@pytest.mark.parametrize("path", ["/", "/cell/0", "/label.js", "/report.css", "/nothing"])
+def test_without_the_token_nothing_is_told(server: Served, path: str) -> None:
+    for headers in (
+        {},
+        {"Cookie": f"helix-labels-{server.port}=wrong"},
+        {"Cookie": f"helix-labels={server.token}"},
+        {"Cookie": ";;=;\x7f=\xff"},
+        {"X_Helix_Token": ""},
+        {"X_Helix_Token": server.token[:-1], "Cookie": own(server)["Cookie"]},
+    ):
+        status, _, body = ask(server, path, **headers)
+        assert (status, body[:31]) == (403, b"The token is missing or wrong: "), headers
+    assert ask(server, f"{path}?token={server.token}x")[0] == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Origin": "https://127.0.0.1"},
+        {"Host": "evil.example"},
+        {"Host": "127.0.0.1.evil.example"},
+        {"Host": "127.0.0.1"},
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Sec_Fetch_Site": "same-site"},
+    ],
+)
+def test_another_origin_is_refused_even_with_the_token(
+    server: Served, folder: Path, headers: dict[str, str]
+) -> None:
+    before = (folder / "ada.jsonl").read_bytes()
+    assert ask(server, "/cell/0", **{**own(server), **headers})[0] == 403
+    assert ask(server, f"/?token={server.token}", **headers)[0] == 403
+    assert post(server, "/cell/0", {"label": "pass"}, **headers)[0] == 403
+    assert post(server, "/undo", None, **headers)[0] == 403
+    assert (folder / "ada.jsonl").read_bytes() == before
+
+
+def test_a_post_by_cookie_must_say_its_origin(server: Served) -> None:
+    headers = {"Cookie": own(server)["Cookie"], "Content_Type": "application/json"}
+    assert ask(server, "/cell/0", "POST", b'{"label": "pass"}', **headers)[0] == 403
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%2fsuite.yaml", "//etc/passwd",
+     "/label.css/../suite.yaml", "/ada.jsonl", "/static/x", "/cell/-1", "/cell/99999",
+     "/cell/0/../../x", "/cell/x"],
+)  # fmt: skip
+def test_no_path_leads_to_a_file(server: Served, path: str) -> None:
+    status, headers, body = ask(server, path, Cookie=own(server)["Cookie"])
+    assert status == 404 and len(body) < 40
+    assert headers["content-security-policy"].startswith("default-src 'none'")
+
+
+@pytest.mark.parametrize("path", ["/", "/cell/0", "/label.css", "/label.js", "/nothing"])
+def test_every_answer_is_guarded(server: Served, path: str) -> None:
+    for headers in ({}, {"Cookie": own(server)["Cookie"]}):
+        _, told, _ = ask(server, path, **headers)
+        policy = told["content-security-policy"]
+        assert "unsafe" not in policy and "http" not in policy and "*" not in policy
+        assert (told["cache-control"], told["x-content-type-options"]) == ("no-store", "nosniff")
+        assert (told["referrer-policy"], told["x-frame-options"]) == ("no-referrer", "DENY")
+        assert "server" not in told and "access-control-allow-origin" not in told
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        ({"label": "maybe"}, "label must be pass, fail or cannot-decide (got 'maybe')"),
+        ({"label": "pass", "sure": 1}, "no key 'sure'"),
+        ({}, "label is missing"),
+        ([], "must be an object"),
+        ({"label": "pass", "note": "x" * 4001}, "note must have at most 4,000 characters"),
+        (
+            {"label": "pass", "refs": [{"obs": "m2", "path": "text", "value": "gone"}]},
+            "no evidence",
+        ),
+        (
+            {"label": "pass", "refs": [{"obs": "m2", "path": "text", "value": "way"}] * 21},
+            "at most 20",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_and_not_kept(
+    server: Served, folder: Path, sent: Any, told: str
+) -> None:
+    before = (folder / "ada.jsonl").read_bytes()
+    status, answer = post(server, "/cell/0", sent)
+    assert status == 422 and told in answer["error"]
+    assert (folder / "ada.jsonl").read_bytes() == before
+
+
+def test_what_is_no_json_or_too_much_of_it_is_refused(server: Served) -> None:
+    for body, kind in ((b"{", "application/json"), (b"label=pass", "text/plain"),
+                       (b'"' + b"x" * 300_000 + b'"', "application/json")):  # fmt: skip
+        headers = {**own(server), "Content_Type": kind}
+        assert ask(server, "/cell/0", "POST", body, **headers)[0] == 422
+
+
+def test_a_label_is_in_the_file_when_the_answer_comes(server: Served, folder: Path) -> None:
+    refs = [{"obs": "m2", "path": "text", "value": "parcel 4711"}]
+    status, answer = post(server, "/cell/1", {"label": "fail", "refs": refs, "note": "late"})
+    assert (status, answer) == (200, {"next": "/cell/2", "labelled": 1})
+    (line,) = labels_in(folder / "ada.jsonl")
+    assert line.pop("when").endswith("Z")
+    assert line == {
+        "schemaVersion": "1.0", "trace": "t1", "criterion": "right", "label": "fail",
+        "refs": refs, "note": "late", "rater": "ada",
+    }  # fmt: skip
+    status, answer = post(server, "/undo", None)
+    assert status == 200 and (answer["next"], answer["draft"]["note"]) == ("/cell/1", "late")
+    assert labels_in(folder / "ada.jsonl") == []
+    assert post(server, "/undo", None) == (200, {"next": None})
+
+
+def test_half_a_character_can_be_cited(server: Served, folder: Path) -> None:
+    at = next(n for n, name in enumerate(["t1", *HOSTILE]) if name == "surrogate") * 2
+    ref = {"obs": "m2", "path": "text", "value": "half \ud83d of a pair"}
+    assert post(server, f"/cell/{at}/evidence", ref) == (200, {"match": "contains"})
+    assert post(server, f"/cell/{at}", {"label": "pass", "refs": [ref]})[0] == 200
+    assert labels_in(folder / "ada.jsonl")[0]["refs"] == [ref]
+    status, _, page = ask(server, f"/cell/{at}", Cookie=own(server)["Cookie"])
+    assert status == 200 and b'half <span class="esc">\\ud83d</span> of a pair' in page
+    post(server, "/undo", None)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_is_on_the_page_as_text(server: Served, name: str) -> None:
+    at = ["t1", *HOSTILE].index(name) * 2
+    status, _, data = ask(server, f"/cell/{at}", Cookie=own(server)["Cookie"])
+    page = data.decode("utf-8")
+    assert status == 200
+    assert (
+        page.count("<script") == 1
+        and "<img" not in page
+        and "onerror=document" in HOSTILE["markup"]
+    )
+    assert not set(page) & set("\u202e\u200b\u2066\x07\x1b\x00\ufffd")
+    if name == "template":
+        assert "{{ 7 * 7 }} {% raw %} ${7*7} `js`" in page
+
+
+def test_two_raters_label_at_once_in_files_of_their_own(server: Served, folder: Path) -> None:
+    with served(folder, labels="ben.jsonl", rater="ben") as other:
+        assert post(other, "/cell/0", {"label": "fail"})[0] == 200
+        assert post(server, "/cell/0", {"label": "pass"})[0] == 200
+        assert post(other, "/cell/0", {"label": "pass"}, Cookie=own(server)["Cookie"])[0] == 403
+    assert [line["rater"] for line in labels_in(folder / "ben.jsonl")] == ["ben"]
+    assert [line["label"] for line in labels_in(folder / "ada.jsonl")] == ["pass"]
+    post(server, "/undo", None)
+
+
+def test_one_file_has_one_rater_at_a_time(server: Served, folder: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "helix", "labels", "serve", "--traces", folder / "traces.jsonl",
+         "--suite", folder / "suite.yaml", "--labels", folder / "ada.jsonl", "--rater", "ada"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 2 and "is being labelled in by another process" in ran.stderr
