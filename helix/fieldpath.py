@@ -149,17 +149,18 @@ def resolve(value: Any, steps: tuple[Step, ...]) -> Any:
 @lru_cache(maxsize=4096)
 def render_steps(steps: tuple[Step, ...]) -> str:
     """Spell steps as a relative path, the form refs use."""
-    parts: list[str] = []
-    for step in steps:
-        if isinstance(step, Each):
-            parts.append("[*]")
-        elif isinstance(step, int):
-            parts.append(f"[{step}]")
-        elif _BARE.fullmatch(step):
-            parts.append(f".{step}" if parts else step)
-        else:
-            parts.append(f"[{_quote(step)}]")
-    return "".join(parts)
+    path = "".join(map(spelled, steps))
+    return path.removeprefix(".")
+
+
+@lru_cache(maxsize=4096)
+def spelled(step: Step) -> str:
+    """Spell a step that follows another."""
+    if isinstance(step, Each):
+        return "[*]"
+    if isinstance(step, int):
+        return f"[{step}]"
+    return f".{step}" if _BARE.fullmatch(step) else f"[{_quote(step)}]"
 
 
 def _spread(

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from helix.fieldpath import Step, render_steps
+from helix.fieldpath import Step, render_steps, spelled
 from helix.model.canonical import canonical_text
 from helix.model.jsontext import NonFinite
 from helix.model.trace import Message, Observation, Trace
@@ -31,6 +31,8 @@ def as_text(value: Any) -> str:
     """Return a string as it is, anything else as its canonical JSON (`false`, `7`)."""
     if isinstance(value, str):
         return value
+    if value is True or value is False:
+        return "true" if value else "false"
     if type(value) is int or (type(value) is float and math.isfinite(value)):
         return repr(value)
     return canonical_text(_finite(value))
@@ -86,15 +88,16 @@ def leaves_of(item: Message | Observation) -> Iterator[Leaf]:
 
 def below(obs: str, at: tuple[Step, ...], value: Any) -> Iterator[Leaf]:
     """Yield the leaves of a value at an address; a root that was not recorded has none."""
-    stack: list[tuple[tuple[Step, ...], Any]] = [(at, value)]
+    top = render_steps(at)
+    stack: list[tuple[str, Any]] = [(top, value)]
     while stack:
-        steps, node = stack.pop()
+        path, node = stack.pop()
         if isinstance(node, dict) and node:
-            stack.extend(((*steps, str(k)), v) for k, v in reversed(node.items()))
+            stack += [(path + spelled(str(k)), v) for k, v in reversed(node.items())]
         elif isinstance(node, list) and node:
-            stack.extend(((*steps, i), v) for i, v in reversed(list(enumerate(node))))
-        elif node is not None or len(steps) > 1:
-            yield Leaf(obs, render_steps(steps), node)
+            stack += [(f"{path}[{i}]", node[i]) for i in range(len(node) - 1, -1, -1)]
+        elif node is not None or path != top or len(at) > 1:
+            yield Leaf(obs, path, node)
 
 
 def _word(character: str) -> bool:

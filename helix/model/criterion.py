@@ -6,7 +6,9 @@ as well. What a row means once it is compiled lives in `helix.suite`.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.alias_generators import to_camel
@@ -164,10 +166,16 @@ class Criterion(Record):
     status: Literal["active", "retired"] = "active"
     version: int = Field(default=1, ge=1)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """The digest of all that the row says."""
         return digest(self.model_dump(mode="json", by_alias=True, exclude_defaults=True))
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy, with a digest of its own."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("digest", None)
+        return copied
 
     @property
     def gating_severity(self) -> bool:

@@ -8,6 +8,7 @@ import pytest
 
 import helix.registry
 from helix.errors import SuiteError
+from helix.model.criterion import Criterion
 from helix.registry import Registry
 from helix.suite import compile, load
 from helix.suite.load import from_source
@@ -233,3 +234,12 @@ def test_both_spellings_of_every_key_give_the_same_row(registry: Registry) -> No
     )
     assert one.params == two.params
     assert one.criterion.may_not_apply is two.criterion.may_not_apply is True
+
+
+def test_a_copy_of_a_row_that_says_something_else_has_another_digest() -> None:
+    row = Criterion.model_validate(
+        {"criterion_id": "a", "statement": "Pass = x.", "severity": "HIGH", "class": "judge"}
+    )
+    before = row.digest
+    assert row.model_copy(update={"statement": "Pass = y."}).digest != before
+    assert row.model_copy().digest == row.digest == before
