@@ -197,19 +197,12 @@ def _plan(
 ) -> Plan:
     whole = config.model_dump(mode="json")
     subject = {k: v for k, v in whole["subject"].items() if k != "traces"}
-    checks = sorted({(r.check.name, r.check.version) for r in rows if r.check is not None})
     gate = {k: v for k, v in whole["gate"].items() if k not in ("baseline", "exit", "today")}
     decides: dict[str, Any] = {
         "subject": subject,
         "suite": {"name": suite.suite.suite, "version": suite.suite.version},
         "suiteDigest": suite.digest,
-        "criteria": [row.id for row in rows],
-        "versions": {row.id: row.digest for row in rows},
-        "examples": {
-            row.id: sorted({shot.trace_id for shot in row.criterion.few_shot})
-            for row in rows
-            if row.criterion.few_shot
-        },
+        **_of_rows(rows),
         "prompt": _prompt(config, suite, judge, pin, verifier),
         "checks": [{"name": name, "version": version} for name, version in checks],
         "judge": {
@@ -246,6 +239,17 @@ def _plan(
 
 
 def _prompt(
+def _of_rows(rows: Sequence[CompiledRow]) -> dict[str, Any]:
+    checks = sorted({(r.check.name, r.check.version) for r in rows if r.check is not None})
+    shots = {row.id: {shot.trace_id for shot in row.criterion.few_shot} for row in rows}
+    return {
+        "criteria": [row.id for row in rows],
+        "versions": {row.id: row.digest for row in rows},
+        "examples": {criterion: sorted(traces) for criterion, traces in shots.items() if traces},
+        "checks": [{"name": name, "version": version} for name, version in checks],
+    }
+
+
     config: Config, suite: CompiledSuite, judge: Judge, pin: Pin, verifier: Verifier | None
 ) -> str | None:
     """Return the digest of how judge and verifier are asked; None where nobody is."""

@@ -10,6 +10,7 @@ from typing import TypeVar
 from helix.errors import ArtifactError
 from helix.model.lines import decode_line
 from helix.model.manifest import ManifestEntry
+from helix.model.plan import PLAN_SCHEMA_VERSION, Plan
 from helix.model.scorecard import SCORECARD_SCHEMA_VERSION, Scorecard
 from helix.model.verdict import VERDICT_SCHEMA_VERSION, MatrixVerdictFile
 
@@ -35,6 +36,15 @@ class RunFiles:
         """Read the scorecard; an unknown major version is refused."""
         path = self.folder / "scorecard.json"
         return _read(path, path.read_bytes(), Scorecard, SCORECARD_SCHEMA_VERSION)
+
+    def plan(self) -> Plan:
+        """Read the frozen plan; an unknown major version is refused."""
+        path = self.folder / "plan.json"
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise ArtifactError(f"{path} cannot be read: {error.strerror}") from None
+        return _read(path, data, Plan, PLAN_SCHEMA_VERSION)
 
     def lines(self) -> Iterator[MatrixVerdictFile]:
         """Yield the verdict lines in plan order."""

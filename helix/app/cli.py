@@ -10,7 +10,11 @@ import helix
 from helix.app import console, failures
 from helix.errors import ExitCode, UsageError, unknown
 
-HYDRA = {"evaluate": "recorded traces and a suite to verdicts, a gate and an exit code"}
+HYDRA = {
+    "build-evals": "ask every row by itself, and write each row's judge and the suite",
+    "evaluate": "recorded traces and a suite to verdicts, a gate and an exit code",
+    "validate": "hold a judge's verdicts against people's labels",
+}
 PLAIN = {
     "audit": "plant attacks into copies of traces, and say which verdicts move",
     "cache": "say how many replies are kept",
@@ -30,7 +34,6 @@ NOT_BUILT = (
     "init",
     "memory",
     "report",
-    "validate",
 )
 
 

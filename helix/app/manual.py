@@ -64,6 +64,81 @@ EXAMPLES
 """
 
 
+VALIDATE = """\
+helix validate - hold a judge's verdicts against people's labels
+
+SYNOPSIS
+  helix validate validation.labels=LABELS.jsonl subject.traces=PATH criteria.file=SUITE.yaml ...
+  helix validate validation.labels=LABELS.jsonl validation.run=RUN
+  helix validate validation.anchors=ANCHORS.jsonl ...    has the judge drifted?
+
+READS
+  Labels: one JSON object a line, {trace, criterion, label, rater}; `helix labels` makes them.
+  With validation.run a finished run; else everything that `helix evaluate` reads, and it
+  evaluates first, from the reply cache where it can.
+
+WRITES
+  hydra.run.dir (outputs/validate/TIME): validation.json, disagreements.jsonl, and the run.
+  paths.state/validation (.helix/validation): the standing of each criterion under this judge,
+  which later runs show and gate by; the ledger of test splits; the readings of anchors.
+
+SPLITS
+  train 15 %, dev 42.5 %, test 42.5 % of the traces, by a hash of validation.seed and trace id.
+  dev is the default and gives no standing. test gives one, once: a second use for the same
+  criterion and judge is refused, unless validation.force=true, which is recorded. all is for
+  labels that were held out as a whole, and counts as test.
+
+EXIT CODES
+  0    the work was done         4  internal error or infrastructure
+  2    usage or configuration    5  waiting for dispatched verdicts
+  130  interrupted
+"""
+
+VALIDATE_EXAMPLES = """\
+EXAMPLES
+  helix validate validation.labels=labels.jsonl experiment=demo
+  helix validate validation.labels=labels.jsonl validation.run=outputs/evaluate/RUN
+  helix validate validation.labels=[ann.jsonl,bo.jsonl] validation.adjudicated=final.jsonl \\
+    validation.split=test validation.run=outputs/evaluate/RUN
+  helix validate validation.labels=labels.jsonl validation.run=A validation.against=B
+"""
+
+BUILD_EVALS = """\
+helix build-evals - ask every row by itself, and write each row's judge and the suite
+
+SYNOPSIS
+  helix build-evals subject.traces=PATH criteria.file=SUITE.yaml judge=NAME judge.model=MODEL ...
+
+READS
+  What `helix evaluate` reads. Rows of class code are decided by code; each other row is asked in
+  a request of its own, which shows the part of the trace that its judge_inputs select.
+
+WRITES
+  hydra.run.dir (outputs/build-evals/TIME): all that `helix evaluate` writes, and
+  suite.yaml                the rows of this run, as a criteria file
+  judges.jsonl              of each judged row the fixed prompt and its digest, its conditions, its
+                            few-shot, and verdicts on TRAIN traces that could become few-shot
+  criterion-verdicts.jsonl  one verdict of a judged row on a trace per line
+
+EXIT CODES
+  Those of `helix evaluate`.
+"""
+
+BUILD_EVALS_EXAMPLES = """\
+EXAMPLES
+  helix build-evals subject.traces=runs/ criteria.file=suite.yaml judge=dispatch judge.model=MODEL
+  helix build-evals subject.traces=runs/ criteria.file=suite.yaml judge=replay judge.dir=replies
+"""
+
+PAGES = {
+    "build-evals": (BUILD_EVALS, BUILD_EVALS_EXAMPLES),
+    "evaluate": (EVALUATE, EXAMPLES),
+    "validate": (VALIDATE, VALIDATE_EXAMPLES),
+}
+OWN_SECTIONS = {"validation": "validate"}
+"""Sections of the configuration that one command alone reads."""
+
+
 def page(command: str) -> str:
     """Return the manual page of a command."""
     assert command == "evaluate"
@@ -80,6 +155,8 @@ def _keys() -> Iterator[str]:
     yield "KEYS (KEY=VALUE; the default in parentheses, null or empty if there is none)"
     section = ""
     for remark in remarks():
+        if OWN_SECTIONS.get(remark.key.partition(".")[0], command) != command:
+            continue
         if remark.key.partition(".")[0] != section:
             section = remark.key.partition(".")[0]
             yield ""

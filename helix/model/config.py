@@ -147,6 +147,20 @@ class GateConfig(Section):
     today: datetime.date | None = None
 
 
+class ValidationConfig(Section):
+    """What a judge is measured by: labels, a split of them, another run (METHOD 60–62)."""
+
+    labels: tuple[str, ...] = ()
+    adjudicated: tuple[str, ...] = ()
+    split: Literal["train", "dev", "test", "all"] = "dev"
+    seed: int = 0
+    force: bool = False
+    run: str | None = None
+    against: str | None = None
+    anchors: tuple[str, ...] = ()
+    width: float = Field(default=0.1, ge=0.01, le=0.5)
+
+
 class LimitsConfig(Section):
     """Bounds on time, calls and money; None is no bound."""
 
@@ -219,3 +233,4 @@ class Config(Section):
     run: RunConfig = RunConfig()
     report: ReportConfig = ReportConfig()
     paths: PathsConfig = PathsConfig()
+    validation: ValidationConfig = ValidationConfig()

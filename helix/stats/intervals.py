@@ -99,5 +99,9 @@ def clustered_error(clusters: Mapping[str, Sequence[float]]) -> float | None:
 def clustered_share(clusters: Mapping[str, Sequence[float]]) -> Share:
     """Return the share of ones, cut down to its effective size: its rate stays, exactly."""
     values = [v for cluster in clusters.values() for v in cluster]
+    if not values:
+        return Share(0, 0)
+    if len(values) == len(clusters):
+        return Share(Fraction(sum(values)), len(values))
     size = Fraction(clustered_size(clusters))
-    return Share(Fraction(sum(values)) / len(values) * size, size) if values else Share(0, 0)
+    return Share(Fraction(sum(values)) / len(values) * size, size)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Literal
 
-from helix.stats.intervals import Share, wilson, z_of
+from helix.stats.intervals import wilson, z_of
 
 
 def needed_for_width(
@@ -22,11 +21,10 @@ def needed_for_width(
     """
     if not (0 <= rate <= 1 and 0 < half_width < 1):
         raise ValueError(f"rate and half_width must lie within 0..1 (got {rate}, {half_width})")
-    if method == "wilson":
-        return _first(lambda m: _half(wilson(rate * m, m, confidence)) <= half_width)
-    return _first(
-        lambda m: _half(Share(round(rate * m), m).interval(confidence, "exact")) <= half_width
-    )
+    trials = 1
+    while _half(wilson(rate * trials, trials, confidence)) > half_width:
+        trials += 1
+    return trials if method == "wilson" else _exact(rate, half_width, confidence, 4 * trials + 100)
 
 
 def needed_to_show(lower: float, confidence: float = 0.95) -> int:
@@ -58,8 +56,14 @@ def _half(interval: tuple[float, float] | None) -> float:
     return math.inf if interval is None else (interval[1] - interval[0]) / 2
 
 
-def _first(enough: Callable[[int], bool]) -> int:
-    trials = 1
-    while not enough(trials):
-        trials += 1
-    return trials
+def _exact(rate: float, half_width: float, confidence: float, most: int) -> int:
+    """Return the fewest trials for Clopper–Pearson, all of them tried at once."""
+    import numpy as np
+    from scipy.stats import beta
+
+    trials = np.arange(1, most + 1)
+    good, tail = np.rint(rate * trials), (1 - confidence) / 2
+    bad = trials - good
+    low = np.where(good > 0, beta.ppf(tail, np.maximum(good, 1), bad + 1), 0.0)
+    high = np.where(bad > 0, beta.ppf(1 - tail, good + 1, np.maximum(bad, 1)), 1.0)
+    return int(trials[np.argmax((high - low) / 2 <= half_width)])

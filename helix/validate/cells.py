@@ -1,0 +1,130 @@
+"""A run joined with labels: every cell with its state, its task, and what people say of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from helix.gate import fold_repeats
+from helix.labels import Cell as Place
+from helix.labels import Label
+from helix.model.manifest import ManifestEntry
+from helix.model.validation import VALIDATION_SCHEMA_VERSION, Disagreement, Kind, Word
+from helix.model.verdict import CellState, MatrixVerdictFile
+from helix.runs import RunFiles
+
+REPORT = "report.html"
+DECIDED = ("pass", "fail")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One criterion on one trace, repeats folded; `human` is None without a label.
+
+    `cluster` is what goes together: the trace's task, else the trace. `adjudicated` is False
+    where nobody answered.
+    """
+
+    trace: str
+    criterion: str
+    cluster: str
+    state: CellState
+    adjudicated: bool
+    human: Word | None = None
+
+    @property
+    def decided(self) -> bool:
+        """Whether Helix says pass or fail."""
+        return self.state in DECIDED
+
+    @property
+    def compared(self) -> bool:
+        """Whether people and Helix both say pass or fail."""
+        return self.decided and self.human in DECIDED
+
+    @property
+    def right(self) -> bool:
+        """Whether people and Helix say the same; only of a cell that is compared."""
+        return self.state == self.human
+
+
+def cells_of(run: RunFiles, labels: Mapping[Place, Word]) -> list[Cell]:
+    """Return every cell of a run's chosen traces; a trace without a line is undecided in all."""
+    entries = [entry for entry in run.manifest() if entry.selected]
+    clusters = {entry.id: _cluster(entry) for entry in entries}
+    criteria = [row.criterion_id for row in run.scorecard().criteria]
+    states: dict[Place, tuple[CellState, bool]] = {}
+    for trace, group in groupby(run.lines(), key=lambda line: line.trajectory_id):
+        repeats = list(group)
+        for criterion in criteria:
+            states[Place(trace, criterion)] = _folded(repeats, criterion)
+    places = [Place(entry.id, criterion) for entry in entries for criterion in criteria]
+    return [
+        Cell(
+            place.trace,
+            place.criterion,
+            clusters[place.trace],
+            *states.get(place, ("uncertain", False)),
+            labels.get(place),
+        )
+        for place in places
+    ]
+
+
+def _cluster(entry: ManifestEntry) -> str:
+    return f"task {entry.task}" if entry.task else f"trace {entry.id}"
+
+
+def _folded(repeats: list[MatrixVerdictFile], criterion: str) -> tuple[CellState, bool]:
+    states: list[CellState] = [line.dense_map.get(criterion, "uncertain") for line in repeats]
+    return fold_repeats(states)[0], any(criterion not in line.not_adjudicated for line in repeats)
+
+
+def disagreements(
+    run: RunFiles, cells: Iterable[Cell], labels: Iterable[Label], folder: Path
+) -> Iterator[Disagreement]:
+    """Yield the labelled cells on which people and Helix differ, each with its place in the report.
+
+    `folder` is where the list will stand; links are relative to it.
+    """
+    wanted = {Place(cell.trace, cell.criterion): (cell, kind) for cell, kind in _kinds(cells)}
+    notes: dict[Place, list[str]] = {}
+    for label in labels:
+        if label.note and label.cell in wanted:
+            notes.setdefault(label.cell, []).append(f"{label.rater}: {label.note}")
+    page = Path(os.path.relpath(run.folder / REPORT, folder)).as_posix()
+    rows = {row.criterion_id: at for at, row in enumerate(run.scorecard().criteria)}
+    for index, line in enumerate(run.lines()):
+        said = {verdict.criterion_id: verdict for verdict in line.verdicts}
+        for criterion in line.dense_map:
+            place = Place(line.trajectory_id, criterion)
+            if place not in wanted:
+                continue
+            cell, kind = wanted.pop(place)
+            verdict = said.get(criterion)
+            nobody = line.not_adjudicated.get(criterion)
+            yield Disagreement(
+                schema_version=VALIDATION_SCHEMA_VERSION,
+                kind=kind,
+                trace=cell.trace,
+                criterion_id=criterion,
+                human=cell.human or "cannot-decide",
+                said=cell.state,
+                cause=nobody or (verdict.cause if verdict else None),
+                critique=verdict.critique if verdict else None,
+                notes=tuple(notes.get(place, ())),
+                link=f"{page}#t{index}-c{rows[criterion]}",
+            )
+
+
+def _kinds(cells: Iterable[Cell]) -> Iterator[tuple[Cell, Kind]]:
+    for cell in cells:
+        if cell.compared and not cell.right:
+            yield cell, "false-pass" if cell.state == "pass" else "false-fail"
+        elif cell.human in DECIDED and not cell.decided:
+            yield cell, "over-abstain"
+        elif cell.human == "cannot-decide" and cell.decided:
+            yield cell, "under-abstain"
