@@ -62,9 +62,9 @@ def _inherited(section: VerifierConfig, judge: JudgeConfig) -> dict[str, Any]:
     return {**taken, "backend": judge.backend, "identity": identity}
 
 
-def make_pin(config: JudgeConfig, judge: Judge, section: str, *, asked: bool = True) -> Pin:
-    """Return the pin, or say what it lacks: a model, where a row is `asked` (METHOD 41, 42)."""
-    if asked and judge.needs_model and not config.model:
+def make_pin(config: JudgeConfig, judge: Judge, section: str) -> Pin:
+    """Return the pin, or say what it lacks: a model (METHOD 41, 42)."""
+    if judge.needs_model and not config.model:
         who = " (whoever will answer: a model, a person)" if judge.name == "dispatch" else ""
         raise PinError(
             f"{section}.model must name the model that judges (got nothing): "

@@ -64,9 +64,11 @@ def prepare(
     failing = RunFiles.open(before, "select.failed_from").undone() if before else None
     rows = _selected(compiled, config, failing)
     judge: Judge = registry.get("judges", config.judge.backend)
-    asked = any(row.method != "deterministic" for row in rows)
-    pin = make_pin(config.judge, judge, "judge", asked=asked)
-    verifier = verifier_of(config, registry, judge, pin) if asked else None
+    if all(row.method == "deterministic" for row in rows):
+        # Nobody is asked, so nothing need be said of who would be.
+        judge = registry.get("judges", "none")
+    pin = make_pin(config.judge, judge, "judge")
+    verifier = verifier_of(config, registry, judge, pin)
     _check_axis(config.judge)
     today = config.gate.today or today
     known = _known(config, compiled, today)

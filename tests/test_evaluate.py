@@ -393,7 +393,11 @@ def test_reports_are_written_while_the_folder_is_held(folder: Path) -> None:
         refused.append(done.run_verdict)
 
     config = Config.model_validate(
-        {"subject": {"traces": "traces.jsonl"}, "criteria": {"file": "suite.yaml"}}
+        {
+            "subject": {"traces": "traces.jsonl"},
+            "criteria": {"file": "suite.yaml"},
+            "judge": {"backend": "none"},
+        }
     )
     done = run(config, run_dir=folder / "a", then=then)
     assert refused == [done.run_verdict]
@@ -442,7 +446,7 @@ def test_samples_are_seeded(folder: Path) -> None:
 def test_a_sweep_makes_a_run_directory_each(folder: Path) -> None:
     ran = command(
         "-m", "subject.traces=traces.jsonl", "criteria.file=suite.yaml", "sampling=random",
-        "sampling.n=5", "sampling.seed=1,2,3", f"hydra.sweep.dir={folder / 'sweep'}",
+        "sampling.n=5", "sampling.seed=1,2,3", "judge=none", f"hydra.sweep.dir={folder / 'sweep'}",
     )  # fmt: skip
     found = sorted(path.parent for path in (folder / "sweep").rglob("scorecard.json"))
     assert len(found) == 3, ran.stderr
@@ -484,7 +488,7 @@ def test_a_waiver_holds_until_its_day_and_is_shown(
 def test_every_report_that_was_written_is_named_last(folder: Path) -> None:
     ran = command(
         "subject.traces=traces.jsonl", "criteria.file=suite.yaml", "report.out=[terminal,markdown]",
-        f"report.to.json={folder / 'all.json'}", f"hydra.run.dir={folder / 'run'}",
+        f"report.to.json={folder / 'all.json'}", f"hydra.run.dir={folder / 'run'}", "judge=none",
     )  # fmt: skip
     named = [one for one in ran.stdout.splitlines() if one.startswith("Report: ")]
     assert named == [f"Report: {folder / 'run' / 'report.md'}", f"Report: {folder / 'all.json'}"]

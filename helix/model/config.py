@@ -54,7 +54,7 @@ class ChecksConfig(Section):
 class JudgeConfig(Section):
     """Who answers what code cannot: backend name and pin (METHOD 42)."""
 
-    backend: str = "none"
+    backend: str = "dispatch"
     model: str | None = None
     identity: str | None = None
     temperature: float = 0.0

@@ -29,7 +29,7 @@ TABLE = {
     "several typos": (["a.b=1", "limits.retry=2"], ["2 problems", "'a.b'", "'limits.retries'"]),
     "a wrong choice": (
         ["judge=repaly"],
-        ["judge must be one of none, replay, scripted", "'repaly'", "did you mean 'replay'?"],
+        ["judge must be one of ", "none, replay, scripted", "'repaly'", "did you mean 'replay'?"],
     ),
     "a file for a group": (
         ["criteria=s2.yaml", "subject=runs.jsonl"],

@@ -96,7 +96,7 @@ def runs(here: Path) -> list[Path]:
     [
         (["subject.traces=good.jsonl", "criteria.file=suite.yaml"], 0, "PASS"),
         (["subject.traces=bad.jsonl", "criteria.file=suite.yaml"], 1, "FAIL"),
-        (["subject.traces=good.jsonl", "criteria.file=judged.yaml"], 3, "INCOMPLETE"),
+        (["subject.traces=good.jsonl", "criteria.file=judged.yaml", "judge=none"], 3, "INCOMPLETE"),
         (["subject.traces=bad.jsonl", "criteria.file=suite.yaml", "gate.exit=advisory"], 0, "FAIL"),
     ],
 )
