@@ -190,3 +190,32 @@ def test_terms_are_told_counted_and_stored(files: Path, capsys: pytest.CaptureFi
     assert (code, out.splitlines()[-1]) == (0, "terms stored in 0 rows")
     code, _, err = ran(capsys, "terms", "gone.yaml")
     assert code == 2 and "no file gone.yaml" in err
+
+
+def test_the_grounding_of_a_run_is_linted_against_its_traces(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ("subject.traces=runs.jsonl", "criteria.file=suite.yaml", "hydra.run.dir=out")
+    main(["evaluate", *given, "report.out=[]"])
+    capsys.readouterr()
+    code, out, err = ran(capsys, "lint", "--run", "out")
+    assert (code, err) == (0, "")
+    assert out == "0 errors, 0 warnings; 1 of 1 decided verdict grounded in 1 line\n"
+    verdicts = files / "out" / "verdicts.jsonl"
+    line = json.loads(verdicts.read_text(encoding="utf-8"))
+    line["verdicts"][0]["refs"][0]["value"] = "\x1b[31mnever there"
+    verdicts.write_text(json.dumps(line), encoding="utf-8")
+    code, out, _ = ran(capsys, "lint", "--run", "out")
+    assert code == 1 and out.startswith("error: run-1 paid: c1 ") and "\x1b" not in out
+    code, out, _ = ran(capsys, "lint", "--run", "out", "--json")
+    assert (code, json.loads(out)["grounded"]) == (1, {"k": 0, "n": 1})
+    loose = files / "loose.jsonl"
+    loose.write_text(json.dumps(line), encoding="utf-8")
+    code, _, err = ran(capsys, "lint", "--run", "loose.jsonl")
+    assert code == 2 and "add --traces PATH" in err
+    assert ran(capsys, "lint", "--run", "loose.jsonl", "--traces", "runs.jsonl")[0] == 1
+    loose.write_text('{"trajectoryId": "run-1", "verdicts": []}\n{', encoding="utf-8")
+    code, _, err = ran(capsys, "lint", "--run", "loose.jsonl", "--traces", "runs.jsonl")
+    assert code == 2 and "loose.jsonl, line 2 is damaged" in err
+    code, _, err = ran(capsys, "lint")
+    assert code == 2 and "SUITE or --run RUN" in err

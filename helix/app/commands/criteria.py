@@ -42,12 +42,17 @@ def run(argv: Sequence[str]) -> ExitCode:
 def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     lint = commands.add_parser(
         "lint",
-        help="check a suite",
+        help="check a suite, or the grounding of a run's verdicts",
         description="Check a suite: YAML, rows, paths, primitives and their parameters, and that "
-        "every row has what its class needs. Exits 0 if nothing is wrong or there are warnings "
-        "only, 1 if there are errors, 2 if the file cannot be read.",
+        "every row has what its class needs. With --run check the verdicts of a finished run "
+        "instead: what each tier must fill in is filled in, every citation resolves, absences name "
+        "where was looked; a SUITE beside it says which terms must be bound. Exits 0 if nothing is "
+        "wrong or there are warnings only, 1 if there are errors, 2 if a file cannot be read.",
     )
-    lint.add_argument("suite", metavar="SUITE", help="the YAML file")
+    lint.add_argument("suite", metavar="SUITE", nargs="?", help="the YAML file")
+    lint.add_argument("--run", metavar="RUN", help="the folder of a run, or its verdicts.jsonl")
+    lint.add_argument("--traces", metavar="PATH", help="what the run judged (what its plan names)")
+    lint.add_argument("--format", default="auto", help="read the traces as this format (auto)")
     _add_shared(lint, KEYS)
     lint.set_defaults(handler=_lint)
 
@@ -124,6 +129,10 @@ def _add_shared(command: argparse.ArgumentParser, keys: Sequence[str]) -> None:
 
 def _lint(args: argparse.Namespace) -> ExitCode:
     given = _settings("lint", args.settings, KEYS)
+    if args.run is not None:
+        return _lint_run(args)
+    if args.suite is None:
+        raise UsageError("lint must be given a SUITE or --run RUN (got neither)")
     registry = load()
     load_modules(given["checks.modules"], registry)
     findings = lint_suite(args.suite, registry, given["subject.tools"])
@@ -134,6 +143,20 @@ def _lint(args: argparse.Namespace) -> ExitCode:
     else:
         console.say("\n".join([f"{f.level}: {f}" for f in findings] + [_sum(findings, errors)]))
     return ExitCode.FAIL if errors else ExitCode.PASS
+
+
+def _lint_run(args: argparse.Namespace) -> ExitCode:
+    from helix.app import grounded
+    from helix.suite import load as load_suite
+
+    rows = () if args.suite is None else load_suite(args.suite).criteria
+    terms = {row.criterion_id: row.terms for row in rows}
+    found = grounded.linted(args.run, args.traces, args.format, terms)
+    if args.json:
+        console.say(json.dumps(grounded.as_json(args.run, found), indent=2))
+    else:
+        console.say(grounded.as_text(found))
+    return ExitCode.FAIL if any(d.level == "error" for d in found.defects) else ExitCode.PASS
 
 
 def _explain(args: argparse.Namespace) -> ExitCode:
