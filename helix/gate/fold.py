@@ -15,7 +15,15 @@ from typing import Any
 import msgspec
 
 from helix.gate.states import GateRow, Known, Policy, worst_state
-from helix.gate.tally import Answers, RowTally, RunTally, code_fails, flaps, trace_state
+from helix.gate.tally import (
+    Answers,
+    RowTally,
+    RunTally,
+    code_fails,
+    flaps,
+    trace_state,
+    unsteady,
+)
 from helix.model.manifest import ManifestEntry, Survey
 from helix.model.scorecard import (
     SCORECARD_SCHEMA_VERSION,
@@ -31,6 +39,9 @@ from helix.model.scorecard import (
     UsageTotals,
 )
 from helix.model.verdict import MatrixVerdictFile
+
+
+ITSELF = "helix"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +105,7 @@ def fold(
         digests=plan.digests,
         usage=usage,
         skipped_criteria=plan.skipped_criteria,
+        self_evaluation=plan.subject.strip().casefold() == ITSELF,
     )
 
 
@@ -136,7 +148,14 @@ def _count(
         for criterion, tally in rows.items():
             run.causes["flapping"] += flaps(repeats, criterion)
             state = trace_state(repeats, criterion, plan.replicates)
-            tally.add(trace, task, state, plan.known, code_fail=criterion in by_code)
+            tally.add(
+                trace,
+                task,
+                state,
+                plan.known,
+                code_fail=criterion in by_code,
+                unsteady=unsteady(repeats, criterion),
+            )
             tally.not_adjudicated += max(0, plan.replicates - len(repeats))
         yield trace
     run.causes = +run.causes
@@ -195,8 +214,6 @@ def _gaps(
         place = f"{first.file}:{first.line}" if first.line else first.file
         unread = _many(len(survey.load.failures), "record")
         gaps.append(f"{unread} could not be read (first: {place})")
-    if run.unpinned and any(row.gating and row.klass != "code" for row in plan.rows):
-        gaps.append("the judge ran without temperature 0, and its repeats were not measured stable")
     passed = {row.criterion_id for row in criteria if row.gate in ("pass", None)}
     expired = [w["criterion"] for w in plan.waivers if w.get("expired")]
     expired = [criterion for criterion in expired if criterion not in passed]

@@ -33,6 +33,7 @@ from helix.model.verdict import CellState, MatrixVerdictFile, Verdict
 from helix.model.verdict import Verification as VerdictVerification
 
 NAMED = 50
+STEADY = 5
 Effective = dict[str, Any] | tuple[dict[str, Any] | None, ...] | None
 
 
@@ -56,11 +57,22 @@ class RowTally:
     known: int | None = None
     new: list[str] = field(default_factory=list)
     doubts: set[str] = field(default_factory=set)
+    unsteady: int = 0
 
     def add(
-        self, trace: str, task: str, state: CellState, known: Known, *, code_fail: bool = False
+        self,
+        trace: str,
+        task: str,
+        state: CellState,
+        known: Known,
+        *,
+        code_fail: bool = False,
+        unsteady: bool = False,
     ) -> None:
-        """Take in one trace's folded state; `code_fail` where code alone makes it a fail."""
+        """Take in one trace's folded state; `code_fail` where code alone makes it a fail.
+
+        `unsteady` where it rests on a judge without temperature 0 that was not measured stable.
+        """
         self.counts[state] += 1
         names = {"fail": self.failing, "uncertain": self.undecided}.get(state)
         if names is not None and len(names) < NAMED:
@@ -70,6 +82,8 @@ class RowTally:
         if self.row.klass == "hybrid" and aside is None:
             sure: CellState = "fail" if state == "fail" and code_fail else "uncertain"
             self.by_code.setdefault(task, []).append(sure)
+        if aside is None:
+            self.unsteady += unsteady
         if aside == "waived":
             self.waived[state] += 1
         if known.baseline is not None:
@@ -126,16 +140,22 @@ class RowTally:
             return "incomplete", self._open(policy)
         if result == "na" and not self.aside and not self.row.may_not_apply:
             return "incomplete", "applied to nothing; if that is fine, may_not_apply: true"
-        if distrust is not None and (result != "na" or policy.require_validated):
+        if distrust is not None and (result != "na" or policy.require_validated or self.unsteady):
             return "incomplete", distrust
         for doubt in sorted(self.doubts):
             return "incomplete", doubt
         return "pass", None
 
     def _distrust(self, policy: Policy) -> str | None:
-        """Return why the judge's word decides nothing here, its fails included (METHOD 66)."""
+        """Return why the judge's word decides nothing here, its fails included (METHOD 42, 66)."""
         if self.row.klass == "code":
             return None
+        if self.unsteady:
+            on = _of(self.unsteady, self.counts.total(), "trace")
+            return (
+                f"the judge ran without temperature 0 and was not measured stable on {on}: "
+                f"sampling.replicates={STEADY} or more must all agree"
+            )
         if policy.require_validated:
             return "the judge is unvalidated, and gate.require_validated is set"
         return None if policy.rate is None else "a rate by an unvalidated judge"
@@ -181,7 +201,6 @@ class RunTally:
     verification: Counter[str] = field(default_factory=Counter)
     judge: Answers = field(default_factory=Answers)
     verifier: Answers = field(default_factory=Answers)
-    unpinned: bool = False
     cut: set[str] = field(default_factory=set)
 
     def add_line(self, line: MatrixVerdictFile, rows: dict[str, RowTally], policy: Policy) -> None:
@@ -203,11 +222,9 @@ class RunTally:
         for verdict in line.verdicts:
             self.add_verdict(verdict, rows.get(verdict.criterion_id), policy)
         if line.judge_model is not None:
-            self.unpinned |= line.temperature is None
             replied = line.provenance is not None and line.provenance.reply is not None
             self.judge.add(line.returned_model, line.effective, replied)
         if line.verifying is not None:
-            self.unpinned |= line.verifying.temperature is None
             by = line.verifying
             self.verifier.add(by.returned_model, by.effective, by.reply is not None)
 
@@ -301,6 +318,31 @@ def flaps(lines: Sequence[MatrixVerdictFile], criterion: str) -> bool:
     """Whether adjudicated repeats disagree; a repeat that nobody adjudicated says nothing."""
     said = (line for line in lines if criterion not in line.not_adjudicated)
     return fold_repeats([line.dense_map.get(criterion, "uncertain") for line in said])[1]
+
+
+def unsteady(lines: Sequence[MatrixVerdictFile], criterion: str) -> bool:
+    """Whether a cell rests on a judge without temperature 0 that was not measured stable (42).
+
+    Stable are five repeats or more that were all adjudicated and all say the same.
+    """
+    if not any(_unpinned(line) and _by_judge(line, criterion) for line in lines):
+        return False
+    left = any(criterion in line.not_adjudicated for line in lines)
+    return len(lines) < STEADY or left or flaps(lines, criterion)
+
+
+def _unpinned(line: MatrixVerdictFile) -> bool:
+    judge = line.judge_model is not None and line.temperature is None
+    return judge or (line.verifying is not None and line.verifying.temperature is None)
+
+
+def _by_judge(line: MatrixVerdictFile, criterion: str) -> bool:
+    """Whether a judge had a say in a cell, so that neither code nor a code half decided it."""
+    for cell in (*line.verdicts, *line.not_applicable):
+        if cell.criterion_id == criterion:
+            half = cell.code is not None and cell.code.result != "pass"
+            return cell.produced_by != "code" and not half
+    return criterion in line.not_adjudicated
 
 
 def code_fails(lines: Sequence[MatrixVerdictFile]) -> set[str]:

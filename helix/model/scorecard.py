@@ -148,7 +148,7 @@ class Gate(Whole, frozen=True, kw_only=True):
 
 
 class Scorecard(Whole, frozen=True, kw_only=True):
-    """The result of a run."""
+    """The result of a run; `selfEvaluation` says that its subject is Helix itself (METHOD 81)."""
 
     schema_version: str
     run_verdict: GateState
@@ -169,3 +169,4 @@ class Scorecard(Whole, frozen=True, kw_only=True):
     digests: dict[str, str]
     usage: UsageTotals
     skipped_criteria: tuple[str, ...] = ()
+    self_evaluation: bool = False

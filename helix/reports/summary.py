@@ -88,12 +88,13 @@ def sentence(text: str) -> str:
 
 
 def examined(card: Scorecard) -> str:
-    """Return how much was looked at: traces, criteria, cells."""
+    """Return how much was looked at: traces, criteria; and that Helix looked at itself (81)."""
     traces = card.traces
     of = f" of {traces.found:,} found" if traces.found != traces.evaluated else ""
+    own = "; the subject is Helix itself, which is no independent judge of it"
     return (
         f"{counted(traces.evaluated, 'trace')} evaluated{of} against "
-        f"{counted(len(card.criteria), 'criterion', 'criteria')}"
+        f"{counted(len(card.criteria), 'criterion', 'criteria')}{own * card.self_evaluation}"
     )
 
 
@@ -116,14 +117,18 @@ def counts(card: Scorecard) -> list[tuple[str, int]]:
 
 
 def judge_line(judge: JudgeRecord) -> str:
-    """Return who judged: backend, model as requested, model as returned where it differs."""
+    """Return who judged: backend, model as requested, model as returned where it differs.
+
+    A pin without temperature 0 is marked (METHOD 42).
+    """
     if judge.backend == "none":
         return "none (code decides alone)"
     model = judge.requested.get("model") or f"model {NOT_RECORDED}"
     line = f"{judge.backend}, {model}"
     if judge.returned_model and judge.returned_model != judge.requested.get("model"):
         line += f" (answered by {judge.returned_model})"
-    return line
+    warm = judge.requested.get("temperature", 0) is None
+    return f"{line}, without temperature 0" if warm else line
 
 
 def verifier_line(card: Scorecard) -> str:

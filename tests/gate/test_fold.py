@@ -21,6 +21,7 @@ from helix.model.verdict import (
     Ref,
     Verdict,
     Verification,
+    Verifying,
 )
 
 WHOLE = Fidelity(complete=True)
@@ -86,7 +87,8 @@ def result(
         "verifier": JudgeRecord(backend="none", requested={}),
         "digests": {},
     }
-    frozen = FoldPlan(subject="desk", suite="s", rows=tuple(rows), **{**settings, **plan})
+    settings = {"subject": "desk", "suite": "s", **settings}
+    frozen = FoldPlan(rows=tuple(rows), **{**settings, **plan})
     if over is None:
         over = survey(list(dict.fromkeys(x.trajectory_id for x in lines)))
     return fold(frozen, over, lines, UsageTotals())
@@ -304,11 +306,80 @@ def test_a_rate_that_is_not_settled_says_between_what_it_lies() -> None:
     assert card.gate.gaps == ("c1: the pass rate is between 80.0% and 90.0%; the target is 9/10",)
 
 
-def test_a_judge_without_temperature_0_leaves_the_run_incomplete() -> None:
-    lines = [line("t0", {"c1": "pass"}, made="judge", judge_model="m", temperature=None)]
-    card = result([gate_row(klass="judge")], lines)
+def warm(state: str, replicate: int, trace: str = "t0", **fields: Any) -> MatrixVerdictFile:
+    """Return the line of a judge that ran without temperature 0."""
+    named = {"made": "judge", "judge_model": "m", "temperature": None, **fields}
+    return line(trace, {"c1": state}, replicate=replicate, **named)
+
+
+@pytest.mark.parametrize(
+    ("states", "verdict", "row_gate"),
+    [
+        (["pass"], "incomplete", "incomplete"),
+        (["pass"] * 4, "incomplete", "incomplete"),
+        (["pass"] * 5, "pass", "pass"),
+        (["fail"] * 4, "incomplete", "incomplete"),
+        (["fail"] * 5, "fail", "fail"),
+        (["pass"] * 4 + ["fail"], "incomplete", "incomplete"),
+        (["pass"] * 4 + ["lost"], "incomplete", "incomplete"),
+        (["pass"] * 6 + ["lost"], "incomplete", "incomplete"),
+        (["uncertain"] * 5, "incomplete", "incomplete"),
+    ],
+)
+def test_without_temperature_0_a_cell_counts_where_five_repeats_agree(
+    states: list[str], verdict: str, row_gate: str
+) -> None:
+    lines = [warm(state, at) for at, state in enumerate(states)]
+    card = result([gate_row(klass="judge")], lines, replicates=len(states))
+    assert (card.run_verdict, card.criteria[0].gate) == (verdict, row_gate)
+
+
+def test_what_to_type_is_said_where_a_judge_without_temperature_0_was_not_repeated() -> None:
+    card = result([gate_row(klass="judge")], [warm("pass", 0), warm("fail", 0, "t1")])
+    (gap,) = card.gate.gaps
+    assert "without temperature 0" in gap
+    assert "on 2 of 2 traces" in gap
+    assert "sampling.replicates=5" in gap
+
+
+def test_one_trace_that_was_not_measured_stable_is_enough() -> None:
+    lines = [warm("pass", at, trace) for trace in ("t0", "t1") for at in range(5)]
+    lines[7] = warm("fail", 2, "t1")
+    card = result([gate_row(klass="judge")], lines, replicates=5)
     assert card.run_verdict == "incomplete"
-    assert any("temperature" in gap for gap in card.gate.gaps)
+    assert card.blocked.by_cause == {"flapping": 1}
+
+
+def test_a_proved_na_without_temperature_0_counts_no_sooner_than_a_pass() -> None:
+    row = gate_row(klass="judge", may_not_apply=True)
+    card = result([row], [warm("na", 0)])
+    assert card.criteria[0].gate == "incomplete"
+    card = result([row], [warm("na", at) for at in range(5)], replicates=5)
+    assert card.criteria[0].gate == "pass"
+
+
+def test_what_code_decides_needs_no_repeats_whatever_the_judge_runs_under() -> None:
+    half = CodePart(result="fail", critique="c", refs=(REF,))
+    cell = Verdict(criterion_id="c1", critique="c", result="fail", refs=(REF,),
+                   produced_by="hybrid", code=half)  # fmt: skip
+    found = msgspec.structs.replace(warm("fail", 0), verdicts=(cell,))
+    assert result([gate_row(klass="hybrid")], [found]).criteria[0].gate == "fail"
+    code = warm("pass", 0, made="code")
+    assert result([gate_row()], [code]).criteria[0].gate == "pass"
+
+
+def test_a_verifier_without_temperature_0_needs_the_same_repeats() -> None:
+    by = Verifying(model="v", temperature=None, identity="v")
+    lines = [warm("pass", at, temperature=0.0, verifying=by) for at in range(5)]
+    assert result([gate_row(klass="judge")], lines[:1]).run_verdict == "incomplete"
+    assert result([gate_row(klass="judge")], lines, replicates=5).run_verdict == "pass"
+
+
+def test_a_cell_that_is_waived_needs_no_repeats() -> None:
+    known = Known(waived=frozenset({("c1", "t1")}))
+    lines = [warm("pass", at) for at in range(5)] + [warm("fail", at, "t1") for at in range(2)]
+    card = result([gate_row(klass="judge")], lines, known=known, replicates=5)
+    assert card.criteria[0].gate == "pass"
 
 
 def test_a_waived_cell_does_not_count_and_is_still_shown() -> None:
@@ -401,3 +472,9 @@ def test_the_parameters_that_took_effect_are_told_and_several_are_all_told(
     for order in ([*lines, unanswered], [unanswered, *reversed(lines)]):
         told = result([gate_row(klass="judge")], order, judge=asked).judge.effective
         assert list(told) == list(effective) if isinstance(effective, tuple) else told == effective
+
+
+@pytest.mark.parametrize(("subject", "own"), [("helix", True), ("Helix ", True), ("desk", False)])
+def test_a_run_whose_subject_is_helix_says_so(subject: str, own: bool) -> None:
+    lines = [line("t0", {"c1": "pass"})]
+    assert result([gate_row()], lines, subject=subject).self_evaluation is own
