@@ -141,8 +141,8 @@ OWN_SECTIONS = {"validation": "validate"}
 
 def page(command: str) -> str:
     """Return the manual page of a command."""
-    assert command == "evaluate"
-    return "\n".join([EVALUATE, *_groups(), "", *_keys(), EXAMPLES])
+    head, examples = PAGES[command]
+    return "\n".join([head, *_groups(), "", *_keys(command), examples])
 
 
 def _groups() -> Iterator[str]:
@@ -151,7 +151,7 @@ def _groups() -> Iterator[str]:
         yield f"  {group:<{COLUMN - 2}}{', '.join(options)}"
 
 
-def _keys() -> Iterator[str]:
+def _keys(command: str) -> Iterator[str]:
     yield "KEYS (KEY=VALUE; the default in parentheses, null or empty if there is none)"
     section = ""
     for remark in remarks():
