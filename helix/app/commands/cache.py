@@ -50,6 +50,7 @@ def _stats(args: argparse.Namespace) -> ExitCode:
 
 def _export(args: argparse.Namespace) -> ExitCode:
     from helix.app.recordings import export
+    from helix.reports.words import counted
 
     if not args.out:
         raise UsageError("helix cache export needs the file to write: add --out FILE.jsonl")
@@ -58,7 +59,8 @@ def _export(args: argparse.Namespace) -> ExitCode:
         told = {"file": str(done.file), "recordings": done.recordings, "unnoted": done.unnoted}
         console.say(json.dumps(told, indent=2))
         return ExitCode.PASS
-    console.say(f"{done.recordings} recordings in {done.file}")
+    console.say(f"{counted(done.recordings, 'recording')} in {done.file}")
     if done.unnoted:
-        console.tell(f"{done.unnoted} replies left out: they were kept without what they answer")
+        left = counted(done.unnoted, "reply", "replies")
+        console.tell(f"{left} left out: an earlier version kept them without what they answer")
     return ExitCode.PASS
