@@ -143,7 +143,7 @@ class Work:
     def jobs(self) -> Iterator[Job[Adjudicated]]:
         """Yield one job per chosen trace and replicate, checks already run."""
         sampling = self.prepared.config.sampling
-        context, settings = self._context, self._settings
+        context, settings = self._context, settings_of(self.prepared)
         for entry, trace in self._chosen():
             decisions = self._decisions(entry, trace, context)
             for replicate in range(sampling.replicates):
@@ -188,54 +188,13 @@ class Work:
         return found
 
     @property
-    def _inventory(self) -> tuple[str, ...]:
-        declared = (*self.prepared.config.subject.tools, *self.prepared.suite.suite.tools)
-        return tuple(sorted(set(declared)))
-
-    @property
     def _context(self) -> CheckContext:
         subject = self.prepared.config.subject
         return CheckContext(
-            inventory=frozenset(self._inventory),
+            inventory=frozenset(inventory_of(self.prepared)),
             seen=frozenset(self.survey.tools),
             roles=frozenset(self.survey.roles),
             complete_channels=subject.complete_channels,
-        )
-
-    @property
-    def _settings(self) -> Settings:
-        prepared = self.prepared
-        config = prepared.config
-        return Settings(
-            packet=self._packets(prepared.pin, config.judge),
-            criteria_digest=prepared.suite.digest,
-            asks=prepared.judge.asks,
-            routes=config.subject.routes,
-            channels=config.subject.complete_channels,
-            models=(prepared.pin.model, *config.judge.model_aliases),
-            axis=config.judge.axis,
-            two_pass=config.judge.two_pass,
-            verifier=self._verifier_settings,
-        )
-
-    @property
-    def _verifier_settings(self) -> VerifierSettings | None:
-        verifier = self.prepared.verifier
-        if verifier is None or verifier.config.verify == "none":
-            return None
-        return VerifierSettings(
-            packet=self._packets(verifier.pin, verifier.config),
-            scope=verifier.config.verify,
-            gating=frozenset(row.id for row in self.prepared.rows if row.gating),
-            models=(verifier.pin.model, *verifier.config.model_aliases),
-        )
-
-    def _packets(self, pin: Pin, config: JudgeConfig) -> PacketSettings:
-        return PacketSettings(
-            subject=self.prepared.config.subject,
-            pin=pin,
-            context_tokens=config.context_tokens,
-            tools=self._inventory,
         )
 
     def _not_done(self, outcome: Outcome[Adjudicated], log: RunLog) -> None:
@@ -246,6 +205,49 @@ class Work:
         self.broken.append(outcome.job.key)
         error = outcome.error
         log.event("internal-error", trace=outcome.job.key, error=f"{type(error).__name__}: {error}")
+
+
+def settings_of(prepared: Prepared) -> Settings:
+    """Return what the lines of a run share."""
+    config = prepared.config
+    return Settings(
+        packet=_packets(prepared, prepared.pin, config.judge),
+        criteria_digest=prepared.suite.digest,
+        asks=prepared.judge.asks,
+        routes=config.subject.routes,
+        channels=config.subject.complete_channels,
+        models=(prepared.pin.model, *config.judge.model_aliases),
+        axis=config.judge.axis,
+        two_pass=config.judge.two_pass,
+        verifier=_verifier_settings(prepared),
+    )
+
+
+def inventory_of(prepared: Prepared) -> tuple[str, ...]:
+    """Return the tools that the subject is declared to have, by its config or by the suite."""
+    declared = (*prepared.config.subject.tools, *prepared.suite.suite.tools)
+    return tuple(sorted(set(declared)))
+
+
+def _verifier_settings(prepared: Prepared) -> VerifierSettings | None:
+    verifier = prepared.verifier
+    if verifier is None or verifier.config.verify == "none":
+        return None
+    return VerifierSettings(
+        packet=_packets(prepared, verifier.pin, verifier.config),
+        scope=verifier.config.verify,
+        gating=frozenset(row.id for row in prepared.rows if row.gating),
+        models=(verifier.pin.model, *verifier.config.model_aliases),
+    )
+
+
+def _packets(prepared: Prepared, pin: Pin, config: JudgeConfig) -> PacketSettings:
+    return PacketSettings(
+        subject=prepared.config.subject,
+        pin=pin,
+        context_tokens=config.context_tokens,
+        tools=inventory_of(prepared),
+    )
 
 
 def _decisions(notes: list[dict[str, str]]) -> Iterator[DecisionLine]:

@@ -26,7 +26,6 @@ PLAIN = {
 }
 NOT_BUILT = (
     "build-dataset",
-    "build-evals",
     "calibrate",
     "discover",
     "doctor",

@@ -40,7 +40,6 @@ from helix.model.scorecard import (
 )
 from helix.model.verdict import MatrixVerdictFile
 
-
 ITSELF = "helix"
 
 

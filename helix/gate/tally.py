@@ -29,7 +29,7 @@ from helix.model.scorecard import (
     Ratio,
     Verification,
 )
-from helix.model.verdict import CellState, MatrixVerdictFile, Verdict
+from helix.model.verdict import CellState, MatrixVerdictFile, NotApplicable, Verdict
 from helix.model.verdict import Verification as VerdictVerification
 
 NAMED = 50
@@ -338,7 +338,8 @@ def _unpinned(line: MatrixVerdictFile) -> bool:
 
 def _by_judge(line: MatrixVerdictFile, criterion: str) -> bool:
     """Whether a judge had a say in a cell, so that neither code nor a code half decided it."""
-    for cell in (*line.verdicts, *line.not_applicable):
+    cells: tuple[Verdict | NotApplicable, ...] = (*line.verdicts, *line.not_applicable)
+    for cell in cells:
         if cell.criterion_id == criterion:
             half = cell.code is not None and cell.code.result != "pass"
             return cell.produced_by != "code" and not half

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 from helix.app import console
@@ -26,6 +27,13 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
 
     `typed` is the command as it can be typed again.
     """
+    return evaluated(config, run_dir, typed)
+
+
+def evaluated(
+    config: Config, run_dir: Path, typed: str, also: Callable[[Finished], None] | None = None
+) -> Outcome:
+    """Evaluate as `run` does; `also` is called with the result before the reports are written."""
     config = with_demo_traces(config)
     # Of this run alone: the checks of `checks.modules` are registered into it.
     registry = load()
@@ -37,6 +45,8 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
 
     def report(done: Finished) -> None:
         progress.close()
+        if also is not None:
+            also(done)
         waiting = told(done.trays, typed)
         if all(renderer.filename for renderer in wanted):
             console.tell("\n".join(waiting))
