@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import helix
+from helix.app.cli import main
 from helix.app.waiting import SHOWN, told
 from helix.backends.dispatch import GUIDE, Tray, WaitingTask
 
@@ -67,25 +67,30 @@ criteria:
     class: code
     code_eval: {primitive: presence, field: output.response}
 """
-BOTH = SUITE + CODE.partition("criteria:\n")[2].replace("answered", "asked-twice").replace(
-    "output.response", "output.second"
-)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command ended and what it said."""
+
+    returncode: int
+    stdout: str
+    stderr: str
 
 
 class Desk:
     """A folder with one trace, a suite, and the command that is repeated."""
 
-    def __init__(self, root: Path, suite: str) -> None:
-        self.root = root
+    def __init__(self, root: Path, suite: str, capsys: pytest.CaptureFixture[str]) -> None:
+        self.root, self._capsys = root, capsys
         (root / "runs.jsonl").write_text(json.dumps(TRACE), encoding="utf-8")
         (root / "suite.yaml").write_text(suite, encoding="utf-8")
 
-    def evaluate(self, *words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "helix", "evaluate", "subject.traces=runs.jsonl"]
-        command += ["criteria.file=suite.yaml", f"hydra.run.dir={self.run}", *words]
-        return subprocess.run(
-            command, cwd=self.root, capture_output=True, encoding="utf-8", check=False
-        )
+    def evaluate(self, *words: str) -> Ran:
+        given = ["subject.traces=runs.jsonl", "criteria.file=suite.yaml"]
+        code = main(["evaluate", *given, f"hydra.run.dir={self.run}", *words])
+        said = self._capsys.readouterr()
+        return Ran(code, said.out, said.err)
 
     @property
     def run(self) -> Path:
@@ -123,8 +128,14 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path, SUITE)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def desk(folder: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
+    return Desk(folder, SUITE, capsys)
 
 
 def test_the_guide_alone_leads_to_the_gate_in_three_runs(desk: Desk) -> None:
@@ -227,11 +238,13 @@ def test_another_suite_asks_anew_and_lists_the_old_answer(desk: Desk) -> None:
     assert [e["files"] for e in desk.events() if e["kind"] == "answers-unused"] == [[old.name]]
 
 
-def test_a_suite_that_code_decides_needs_neither_a_name_nor_a_folder(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, CODE)
+def test_a_suite_that_code_decides_needs_neither_a_name_nor_a_folder(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk = Desk(folder, CODE, capsys)
     done = desk.evaluate()
     assert (done.returncode, done.stderr) == (0, "")
-    assert not (tmp_path / ".helix").exists() and not (desk.run / "dispatch").exists()
+    assert not (folder / ".helix").exists() and not (desk.run / "dispatch").exists()
     assert "Judge: none" in done.stdout
 
 
@@ -243,16 +256,14 @@ def test_a_judged_suite_without_a_named_judge_says_what_to_type(desk: Desk) -> N
     assert not (desk.root / ".helix").exists()
 
 
-def test_a_trace_that_code_finishes_may_fail_while_others_wait(tmp_path: Path) -> None:
-    desk = Desk(
-        tmp_path,
-        BOTH.replace(
-            "severity: HIGH\n    class: judge", "route: r\n    severity: HIGH\n    class: judge"
-        ).replace("severity: LOW", "route: r\n    severity: LOW"),
-    )
-    routed = {**TRACE, "id": "loan-8", "route": "r"}
-    text = "\n".join(json.dumps(one) for one in ({**TRACE, "route": "q"}, routed))
-    (tmp_path / "runs.jsonl").write_text(text, encoding="utf-8")
+def test_a_fail_that_is_certain_stands_while_others_wait(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judged = SUITE.replace("    class: judge", "    route: r\n    class: judge")
+    missing = CODE.partition("criteria:\n")[2].replace("output.response", "output.second")
+    desk = Desk(folder, judged + missing, capsys)
+    traces = [{**TRACE, "route": "q"}, {**TRACE, "id": "loan-8", "route": "r"}]
+    (folder / "runs.jsonl").write_text("\n".join(map(json.dumps, traces)), encoding="utf-8")
     done = desk.evaluate("judge.model=m", "subject.routes=[r,q]")
     assert done.returncode == 1, done.stdout
     assert "Waiting: 1 question" in done.stdout
