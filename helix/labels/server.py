@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import signal
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from http.cookies import CookieError, SimpleCookie
@@ -61,6 +62,8 @@ class Given(Record):
 
 def bound(port: int) -> socket.socket:
     """Return a socket that listens on loopback; port 0 is any free one."""
+    if not 0 <= port <= 65535:
+        raise LabelError(f"--port must be between 0 and 65535 (got {port})")
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -73,7 +76,8 @@ def bound(port: int) -> socket.socket:
 
 
 def serve(app: ASGIApp, listening: socket.socket) -> None:
-    """Answer until the process is told to end."""
+    """Answer until the process is told to end, which raises KeyboardInterrupt."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, lifespan="off", server_header=False
     )

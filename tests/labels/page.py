@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import signal
@@ -93,6 +94,13 @@ class Served:
     @property
     def origin(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    def ready(self) -> None:
+        """Wait until it answers."""
+        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        line.request("GET", "/")
+        assert line.getresponse().status == 403
+        line.close()
 
     def kill(self) -> None:
         """End it as a crash would: nothing is flushed, nothing is said."""
