@@ -21,6 +21,11 @@ SHAPES = {
         "one line of criterion-verdicts.jsonl",
     ),
     "decision": ("helix.model.sidelines", "DecisionLine", "one line of decisions.jsonl"),
+    "disagreement": (
+        "helix.model.validation",
+        "Disagreement",
+        "one line of disagreements.jsonl",
+    ),
     "failure": ("helix.model.sidelines", "FailureLine", "one line of failures.jsonl"),
     "judge": ("helix.model.judges", "JudgeSpec", "one line of judges.jsonl, a row's fixed prompt"),
     "label": ("helix.labels.record", "Label", "one line of a label file"),
@@ -31,9 +36,11 @@ SHAPES = {
     "reply": ("helix.model.request", "Reply", "what a judge answered"),
     "request": ("helix.model.request", "Request", "what a judge is asked"),
     "scorecard": ("helix.model.scorecard", "Scorecard", "scorecard.json, the result of a run"),
+    "standing": ("helix.model.validation", "Trust", "how a criterion stands under a pipeline"),
     "suite": ("helix.model.criterion", "Suite", "a criteria file"),
     "task": ("helix.model.task", "JudgeTask", "a question of judge=dispatch, as a file"),
     "trace": ("helix.model.tracerecord", "TraceRecord", "one line of canonical Helix JSONL"),
+    "validation": ("helix.model.validation", "Validation", "validation.json, a measured judge"),
     "verdict": ("helix.model.verdict", "MatrixVerdictFile", "one line of verdicts.jsonl"),
 }
 
