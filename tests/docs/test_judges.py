@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import jsonschema_rs
@@ -12,7 +14,10 @@ import pytest
 
 import helix
 from helix.judging import reply_schema
+from helix.model.request import Reply, Usage
+from helix.registry import load
 
+OWN = "A judge of your own"
 ENDS = {"greets": "Hello Ada, your table is booked.", "cold": "Your table is booked.", "mute": " "}
 
 
@@ -21,15 +26,17 @@ def page(project: Path) -> str:
     return (project / "docs" / "judges.md").read_text(encoding="utf-8")
 
 
-def block(page: str, language: str) -> str:
-    (text,) = re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+def block(page: str, heading: str, language: str) -> str:
+    """Return the one block of a language below a heading."""
+    section = page.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    (text,) = re.findall(rf"^```{language}\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     return str(text)
 
 
 @pytest.fixture
 def folder(page: str, tmp_path: Path) -> Path:
-    (tmp_path / "judge.py").write_text(block(page, "python"), encoding="utf-8")
-    (tmp_path / "suite.yaml").write_text(block(page, "yaml"), encoding="utf-8")
+    (tmp_path / "judge.py").write_text(block(page, OWN, "python"), encoding="utf-8")
+    (tmp_path / "suite.yaml").write_text(block(page, OWN, "yaml"), encoding="utf-8")
     lines = [
         json.dumps(
             {
@@ -81,3 +88,48 @@ def test_every_field_of_a_reply_is_explained(page: str) -> None:
     verdict = schema["properties"]["verdicts"]["items"]
     for name in (*schema["required"], *verdict["required"], "blockedBy", "notApplicable"):
         assert re.search(rf"^\| `{name}[`.]", page, re.MULTILINE), name
+
+
+LLM = """\
+#!{python}
+import json, re, sys
+prompt = sys.stdin.read()
+assert sys.argv[1:] == ["--model", "mine"], sys.argv
+print(json.dumps({{
+    "nonce": re.search('Put "nonce": "([0-9a-f]+)" first', prompt)[1],
+    "understanding": {{"rephrase": "A desk."}}, "expectedTrajectory": [{{"expected": "x"}}],
+    "judgeSteps": [{{"kind": "gather", "text": "Read it."}}], "fidelity": {{"complete": True}},
+    "verdicts": [{{"criterionId": "greets", "critique": "It is cold.", "result": "uncertain",
+                  "blockedBy": {{"kind": "normative", "text": "what greets"}}}}],
+}}))
+"""
+
+
+def test_the_program_of_the_page_asks_a_tool(
+    page: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "answer.py").write_text(block(page, "By a program: command", "python"), "utf-8")
+    (folder / "llm").write_text(LLM.format(python=sys.executable), encoding="utf-8")
+    (folder / "llm").chmod(0o700)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    command = [sys.executable, str(folder / "answer.py")]
+    run = helix.evaluate(
+        folder / "runs.jsonl",
+        folder / "suite.yaml",
+        judge={"backend": "command", "model": "mine", "command": command},
+        paths={"state": str(folder / "state")},
+    )
+    assert {line.dense_map["greets"] for line in run.verdicts()} == {"uncertain"}
+    assert [line.not_adjudicated for line in run.verdicts()] == [{}, {}, {}]
+
+
+def test_every_judge_is_listed(page: str) -> None:
+    table = page.partition("| `judge=` |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(load([]).items("judges"))
+
+
+def test_what_a_program_may_tell_is_what_a_reply_has(page: str) -> None:
+    row = next(line for line in page.splitlines() if line.startswith('| prints `{"helixReply"'))
+    told = set(re.findall(r"[a-z][A-Za-z]+", " ".join(re.findall(r"`([^`]+)`", row)[1:])))
+    fields = {*Reply.__struct_encode_fields__, *Usage.__struct_encode_fields__} - {"source"}
+    assert told == fields
