@@ -9,10 +9,12 @@ in this way.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 import msgspec
 
-from helix.grounding import Ground, complaints, resolved, settle, settle_na
+from helix.grounding import Ground, complaints, resolve_refs, resolved, settle, settle_na
 from helix.judging.axes import read_answer
 from helix.judging.judged import Judged, by_the_pin
 from helix.judging.rendering import again
@@ -21,9 +23,10 @@ from helix.model.canonical import digest
 from helix.model.lines import portable
 from helix.model.packet import PacketRow
 from helix.model.request import NoReply, Reply, Request
-from helix.model.verdict import NotApplicable, Verdict
+from helix.model.verdict import Candidate, JudgeStep, NotApplicable, Ref, Verdict
 
 RE_PROMPTS = 2
+Remark = TypeVar("Remark", JudgeStep, Candidate)
 
 Asking = Generator[Request, "Reply | NoReply", "Judged"]
 
@@ -113,13 +116,35 @@ def _settled(
         verdicts=verdicts,
         not_applicable=excused,
         missing={},
-        answer=answer,
+        answer=_looked_up(answer, ground),
         prompt_digest=first.prompt_digest,
         reply_digest=digest(reply.text),
         decisions=tuple(notes),
         returned_model=reply.returned_model,
         reviewers=() if reply.made_by is None else (reply.made_by,),
         effective=reply.effective,
+    )
+
+
+def _looked_up(answer: Answer, ground: Ground) -> Answer:
+    """Return the answer with the refs of its walk resolved; a dead one decides nothing."""
+
+    def found(ref: Ref | None) -> Ref | None:
+        channels = ground.complete_channels
+        given = () if ref is None else (ref,)
+        return next(iter(resolve_refs(ground.trace, given, complete_channels=channels)), None)
+
+    def with_ref(remark: Remark) -> Remark:
+        return msgspec.structs.replace(remark, ref=found(remark.ref))
+
+    root = answer.localize
+    if root is not None:
+        root = msgspec.structs.replace(root, refs=tuple(filter(None, map(found, root.refs))))
+    return replace(
+        answer,
+        judge_steps=tuple(map(with_ref, answer.judge_steps)),
+        candidates=tuple(map(with_ref, answer.candidates)),
+        localize=root,
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from helix.judging.conversation import Asking, converse
 from helix.judging.job import Job, Settings
 from helix.judging.judged import Judged
-from helix.judging.packet import sliced
+from helix.judging.packet import omissions, sliced
 from helix.judging.rendering import derive_nonce, recording, row_text, surroundings
 from helix.judging.rubric import ONE_CRITERION, RUBRIC, criterion_schema
 from helix.model.canonical import canonical_text, digest
@@ -42,7 +42,7 @@ def judge_rows(job: Job, rows: Sequence[Criterion], settings: Settings) -> Askin
         except Pending as task:
             waits = waits or task
             continue
-        answered.append(_of_row(row.criterion_id, judged))
+        answered.append(_of_row(row.criterion_id, judged, omissions(packet, [row])))
     if waits is not None:
         raise waits
     return _together(answered)
@@ -80,14 +80,15 @@ def _asked(row: PacketRow, nonce: str) -> str:
     return "\n".join([*parts, f'Put "nonce": "{nonce}" first.'])
 
 
-def _of_row(criterion: str, judged: Judged) -> Judged:
+def _of_row(criterion: str, judged: Judged, left_out: Sequence[dict[str, str]]) -> Judged:
     """Return a row's part: no walk, its notes by name, a slice that breaks off nobody judged."""
-    notes = tuple({**note, "criterion": criterion} for note in judged.decisions)
+    notes = tuple({**note, "criterion": criterion} for note in (*left_out, *judged.decisions))
     missing = judged.missing
     if judged.answer is not None and not judged.answer.fidelity.complete:
         reason = portable(judged.answer.fidelity.reason or "the judge found its slice cut off")
         missing = {criterion: NoReply("truncated", reason)}
-    return replace(judged, answer=None, decisions=notes, missing=missing)
+    warnings = tuple(f"{criterion}: {note['text']}" for note in left_out)
+    return replace(judged, answer=None, decisions=notes, missing=missing, warnings=warnings)
 
 
 def _together(parts: Sequence[Judged]) -> Judged:
@@ -103,6 +104,7 @@ def _together(parts: Sequence[Judged]) -> Judged:
         prompt_digest=digest([part.prompt_digest for part in parts]),
         reply_digest=digest([part.reply_digest for part in parts]) if replied else None,
         decisions=tuple(note for part in parts for note in part.decisions),
+        warnings=tuple(warning for part in parts for warning in part.warnings),
         returned_model=", ".join(models) or None,
         reviewers=tuple(dict.fromkeys(name for part in replied for name in part.reviewers)),
         effective=several[0] if len(several) == 1 else several or None,

@@ -195,6 +195,19 @@ def profile(settings: PacketSettings, trace: Trace) -> SubjectProfile:
     )
 
 
+def omissions(packet: MatrixPacket, rows: Sequence[Criterion]) -> tuple[dict[str, str], ...]:
+    """Return what a packet leaves out, one note each, for the decisions of its line."""
+    ledger, found = packet.coverage, []
+    if ledger.unread:
+        text = f"not all was shown: {ledger.elided} left out, {ledger.truncated} cut"
+        found.append({"kind": "elision", "text": text})
+    for row in rows:
+        if any(shot.trace_id == packet.trajectory_id for shot in row.few_shot):
+            text = f"the example of {row.criterion_id} that is of this very trace was not shown"
+            found.append({"kind": "elision", "text": text})
+    return tuple(found)
+
+
 def _row(criterion: Criterion, finding: str | None, trace: str) -> PacketRow:
     """Return a row as asked; an example made of this very trace would give its answer away."""
     shots = [shot for shot in criterion.few_shot if shot.trace_id != trace]

@@ -84,6 +84,7 @@ class _Step(_Loose, frozen=True):
     kind: str
     text: str | None = None
     anchor: int | None = None
+    ref: Any = None
 
 
 class _Expected(_Loose, frozen=True):
@@ -107,6 +108,7 @@ class _Candidate(_Loose, frozen=True):
     kind: str
     detection: str
     anchor: int | None = None
+    ref: Any = None
 
 
 class _Health(_Loose, frozen=True):
@@ -269,6 +271,14 @@ def _refs(refs: Sequence[_Ref]) -> tuple[Ref, ...]:
     return tuple(Ref(obs=r.obs, path=r.path, value=_cited(r.value), scan=r.scan) for r in refs)
 
 
+def _aside(ref: Any) -> Ref | None:
+    """Return the ref of a side remark, none where it is in another shape: it decides nothing."""
+    try:
+        return None if ref is None else _refs((msgspec.convert(ref, _Ref),))[0]
+    except msgspec.ValidationError:
+        return None
+
+
 def _cited(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value)
 
@@ -288,7 +298,12 @@ def _built(
         expected_trajectory=tuple(_as(step, ExpectedStep) for step in answer.expected_trajectory),
         context=_as(answer.context, Context),
         judge_steps=tuple(
-            JudgeStep(kind=_among(s.kind, STEP_KINDS, "examine"), text=s.text, anchor=s.anchor)
+            JudgeStep(
+                kind=_among(s.kind, STEP_KINDS, "examine"),
+                text=s.text,
+                anchor=s.anchor,
+                ref=_aside(s.ref),
+            )
             for s in answer.judge_steps
         ),
         candidates=tuple(
@@ -296,6 +311,7 @@ def _built(
                 kind=_among(c.kind, ("eval", "dataset"), "eval"),
                 detection=c.detection,
                 anchor=c.anchor,
+                ref=_aside(c.ref),
             )
             for c in answer.candidates
         ),

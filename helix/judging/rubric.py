@@ -5,6 +5,7 @@ Its text is part of the prompt, so a change of one character is a new question t
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, get_args
 
 from helix.model.request import Axis
@@ -27,21 +28,29 @@ How to work, in this order:
 1. Say in your own words what the agent is, what it was asked and how such a task may end. \
 Keep what is written apart from what you infer.
 2. Before looking at what the agent did, write down what it should have done.
-3. Compare what it did with that, step by step.
+3. Compare what it did with that, step by step. Keep account of it in judgeSteps: each a \
+sentence with its reason, the number of the agent's step it is about as anchor, and a ref where \
+it rests on a place.
 4. For each criterion: find what every one of its terms refers to in this recording. Gather \
 the places that show the facts. Write the critique. Then commit to a result.
+5. What else went wrong, or is worth keeping, and is no criterion's matter goes into candidates.
+6. Where something failed, follow it back to where it began, past the place where it first \
+shows: localize names that root, its locus and the refs that show it.
+7. Say in health whether you had the context you needed, whether all you claim is grounded, \
+whether you assumed anything, and whether you stopped at a symptom.
 
 """
 _RULES = """\
 The rules of a verdict:
 - A term that refers to nothing here leaves the criterion undecided: result "uncertain", never \
-"fail".
+"fail". You may add terms, and leave none out. A program looks up those that are a tool, a path, \
+an id or in quotes.
 - Evidence proves a claim. The claim must by itself force the verdict. If one more premise is \
 needed, write it down as the litmus premise, and name in groundedBy what grounds it: the id of \
-the message, step or recording that shows it, the id of a premise that people vouch for, or a \
-channel declared complete. An id alone, no words; common sense is no ground. If nothing grounds \
-it, the result is "uncertain". If no further premise is needed, the premise is "" or "none" and \
-groundedBy is null.
+the message, step or recording that shows it, which one of your refs or bindings then cites; the \
+id of a premise that people vouch for; or a channel declared complete. An id alone, no words; \
+common sense is no ground. If nothing grounds it, the result is "uncertain". If no further \
+premise is needed, the premise is "" or "none" and groundedBy is null.
 - An assumption that you cannot show is "hypothesis" or "unverified"; only people verify one. A \
 verdict that rests on it is "uncertain".
 - What did not happen is shown only by a place that would have held it: a field that says so, \
@@ -52,10 +61,11 @@ or a complete scan of one of the channels listed as complete. Silence shows noth
 - Abstain when the recording cannot decide; decide when only you hesitate.
 - Judge only the criteria listed. Another problem you notice is a candidate, not a verdict.
 
-Citing: a ref is {"obs", "path", "value"}. Copy obs and path from the heading of the place you \
-cite, and copy value from its text, verbatim, at most 200 characters, long enough to be found \
-nowhere else. Do not shorten with dots. Every "pass" and "fail" has at least one ref; each ref \
-is looked up by a program, and one that is not found costs you the verdict.
+Citing: cite only what you are shown. A ref is {"obs", "path", "value"}. Copy obs and path from \
+the heading of the place you cite, and copy value from its text, verbatim, at most 200 \
+characters, long enough to be found nowhere else. Do not shorten with dots. Every "pass" and \
+"fail" has at least one ref; each ref is looked up by a program, and one that is not found costs \
+you the verdict.
 An absence is cited as {"obs": the recording's id, "path": the channel, "value": null, "scan": \
 {"channel", "pattern", "items", "matches": 0}}.
 
@@ -145,7 +155,9 @@ _REF: dict[str, Any] = {
 }
 
 
+_MAYBE_REF: dict[str, Any] = {"anyOf": [_REF, {"type": "null"}]}
 _TEXT = {"type": "string"}
+_HEALTH = ("contextGathered", "grounded", "assumed", "stoppedAtSymptom")
 _STATUSES = ["hypothesis", "unverified", "verified", "eliminated"]
 
 
@@ -160,6 +172,7 @@ def _object(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
 EXPECTED = _list(_object(("expected",), expected=_TEXT, rationale=_TEXT))
 
 
+@lru_cache(maxsize=64)
 def reply_schema(criterion_ids: tuple[str, ...], *, expects: bool = True) -> dict[str, Any]:
     """Return the JSON Schema of a trajectory-axis reply; the critique stands before the result.
 
@@ -169,13 +182,11 @@ def reply_schema(criterion_ids: tuple[str, ...], *, expects: bool = True) -> dic
     excused = _object(
         ("criterionId", "refs", "critique"), criterionId=row, refs=_list(_REF), critique=_TEXT
     )
-    candidate = _object(("kind", "detection"), kind={"enum": ["eval", "dataset"]}, detection=_TEXT)
-    step = _object(
-        ("kind", "text"),
-        kind={"enum": list(get_args(StepKind))},
-        text=_TEXT,
-        anchor={"type": ["integer", "null"]},
+    place: dict[str, Any] = {"anchor": {"type": ["integer", "null"]}, "ref": _MAYBE_REF}
+    candidate = _object(
+        ("kind", "detection"), kind={"enum": ["eval", "dataset"]}, detection=_TEXT, **place
     )
+    step = _object(("kind", "text"), kind={"enum": list(get_args(StepKind))}, text=_TEXT, **place)
     expected = {"expectedTrajectory": EXPECTED} if expects else {}
     return _object(
         ("nonce", "understanding", *expected, "judgeSteps", "fidelity", "verdicts"),
@@ -192,8 +203,13 @@ def reply_schema(criterion_ids: tuple[str, ...], *, expects: bool = True) -> dic
         verdicts=_list(_verdict(row)),
         notApplicable=_list(excused),
         candidates=_list(candidate),
-        localize=_object(("root", "locus"), root=_TEXT, locus={"enum": list(get_args(Locus))}),
-        health=_object((), contextGathered={"type": "boolean"}, grounded={"type": "boolean"}),
+        localize=_object(
+            ("root", "locus"),
+            root=_TEXT,
+            locus={"enum": list(get_args(Locus))},
+            refs=_list(_REF),
+        ),
+        health=_object((), **{key: {"type": "boolean"} for key in _HEALTH}),
     )
 
 
@@ -202,6 +218,7 @@ def expectation_schema() -> dict[str, Any]:
     return _object(("nonce", "expectedTrajectory"), nonce=_TEXT, expectedTrajectory=EXPECTED)
 
 
+@lru_cache(maxsize=256)
 def criterion_schema(criterion_id: str) -> dict[str, Any]:
     """Return the JSON Schema of a criterion-axis reply: one verdict at the top, or its na."""
     verdict = _verdict({"const": criterion_id})
@@ -215,11 +232,10 @@ def criterion_schema(criterion_id: str) -> dict[str, Any]:
 
 def _verdict(row: dict[str, Any]) -> dict[str, Any]:
     kind = {"enum": list(get_args(BlockKind))}
-    bound = {"anyOf": [_REF, {"type": "null"}]}
     return _object(
         ("criterionId", "bindings", "refs", "claim", "critique", "litmus", "result"),
         criterionId=row,
-        bindings=_list(_object(("term", "ref"), term=_TEXT, ref=bound)),
+        bindings=_list(_object(("term", "ref"), term=_TEXT, ref=_MAYBE_REF)),
         refs=_list(_REF),
         claim=_TEXT,
         critique=_TEXT,

@@ -11,7 +11,7 @@ from dataclasses import replace
 from helix.judging.conversation import Asking, converse
 from helix.judging.expectation import Expectation, expect
 from helix.judging.job import Job, Settings
-from helix.judging.packet import build
+from helix.judging.packet import build, omissions
 from helix.judging.rendering import render
 from helix.model.criterion import Criterion
 
@@ -29,5 +29,7 @@ def judge_trajectory(job: Job, rows: Sequence[Criterion], settings: Settings) ->
     if judged.answer is not None and expected.steps:
         answer = replace(judged.answer, expected_trajectory=expected.steps)
         judged = replace(judged, answer=answer)
-    notes = (*expected.notes, *judged.decisions)
-    return replace(judged, decisions=notes, warnings=expected.warnings)
+    left_out = omissions(packet, rows)
+    warnings = (*expected.warnings, *(note["text"] for note in left_out))
+    notes = (*expected.notes, *left_out, *judged.decisions)
+    return replace(judged, decisions=notes, warnings=warnings)

@@ -12,7 +12,9 @@ import msgspec
 from helix.model.verdict import Candidate, CellState, Localize, Ref, Shape
 
 SIDELINE_SCHEMA_VERSION = "1.0"
-DecisionKind = Literal["downgrade", "no-reply", "re-prompt", "repaired", "skip", "unusable"]
+DecisionKind = Literal[
+    "downgrade", "elision", "no-reply", "re-prompt", "repaired", "skip", "unusable"
+]
 
 
 def _version() -> str:

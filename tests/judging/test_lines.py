@@ -463,6 +463,12 @@ def test_examples_of_a_row_are_shown_after_it_but_never_the_trace_s_own() -> Non
         "Its result: fail",
     ]
     assert "left L-204" not in prompt
+    done, _ = ask(
+        trace_of(STEPS), rows, answering(verdict(refs=[HELD]), verdict("c2", refs=[HELD]))
+    )
+    told = "the example of c1 that is of this very trace was not shown"
+    assert told in done.line.warnings
+    assert {"trace": "t1", "kind": "elision", "text": told} in done.decisions
     _, asked = ask(trace_of(STEPS, "t2"), rows, [NoReply("unavailable", "")])
     assert "Example 2, of another recording:\n    The desk left" in asked[0].messages[1].content
 
@@ -480,3 +486,31 @@ def test_the_parameters_of_an_answer_stand_in_its_line(effective: Any) -> None:
         return Reply(text=reply(request.nonce, verdict(refs=[HELD])), effective=effective)
 
     assert ask(trace_of(STEPS), [row()], said)[0].line.effective == effective
+
+
+def test_the_walk_keeps_its_refs_and_one_that_is_dead_or_odd_costs_no_verdict() -> None:
+    walk = {
+        "judgeSteps": [{"kind": "examine", "text": "the loan is held", "anchor": 1, "ref": HELD},
+                       {"kind": "detect", "text": "it says so", "ref": "s2"}],
+        "candidates": [{"kind": "eval", "detection": "no date was told", "ref": SAID},
+                       {"kind": "eval", "detection": "and no reason", "ref": GONE}],
+        "localize": {"root": "the hold was not told", "locus": "prompt", "refs": [HELD, GONE]},
+        "health": {"contextGathered": True, "grounded": True, "assumed": False,
+                   "stoppedAtSymptom": True},
+    }  # fmt: skip
+    done, _ = ask(trace_of(STEPS), [row()], answering(verdict(refs=[HELD]), **walk))
+    line = done.line
+    assert cell(done).result == "pass"
+    assert [step.ref and step.ref.match for step in line.judge_steps] == ["contains", None]
+    assert [c.ref and c.ref.match for c in line.candidates] == ["contains", "dead"]
+    assert [ref.match for ref in line.localize.refs] == ["contains", "dead"]
+    assert line.health.stopped_at_symptom and not line.health.assumed
+
+
+def test_what_was_left_out_of_a_packet_is_told_with_the_verdicts() -> None:
+    trace = trace_of(STEPS)
+    trace.observations[0].output_text = "word " * 9000
+    done, _ = ask(trace, [row()], answering(verdict(refs=[SAID])), context_tokens=5000)
+    told = "not all was shown: 0 left out, 1 cut"
+    assert told in done.line.warnings
+    assert {"trace": "t1", "kind": "elision", "text": told} in done.decisions
