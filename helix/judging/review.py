@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, get_args
 
 import msgspec
@@ -24,7 +25,7 @@ from helix.judging.rendering import (
     surroundings,
 )
 from helix.judging.reply import Unusable, object_of, shaped
-from helix.model.canonical import canonical_text
+from helix.model.canonical import constant_text
 from helix.model.packet import MatrixPacket
 from helix.model.request import Message, Pin, Reply, Request, Unit
 from helix.model.verdict import BlockKind, CellState, Ref
@@ -92,6 +93,7 @@ class _Reviews(msgspec.Struct, frozen=True, rename="camel"):
     reviews: tuple[Review, ...]
 
 
+@lru_cache(maxsize=64)
 def review_schema(criterion_ids: tuple[str, ...]) -> dict[str, Any]:
     """Return the JSON Schema of a verifier's reply; the search stands before the finding."""
     text = {"type": "string"}
@@ -192,7 +194,7 @@ def _body(
 ) -> Callable[[str], str]:
     fenced, given = recording(packet), list(map(_claim, claims))
     around = [*surroundings(packet, channels), "", "## criteria", *map(row_text, packet.criteria)]
-    around += ["", f"Schema of the answer: {canonical_text(schema)}"]
+    around += ["", f"Schema of the answer: {constant_text(schema)}"]
 
     def body(nonce: str) -> str:
         verdicts = ["", f"<<<VERDICTS {nonce}", *given, f"VERDICTS {nonce}>>>"]

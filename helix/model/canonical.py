@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import lru_cache
 from typing import Any
 
 _encoder = json.JSONEncoder(
@@ -18,6 +19,31 @@ _encoder = json.JSONEncoder(
 def canonical_text(value: Any) -> str:
     """Return the canonical JSON text of a value; a non-finite float raises ValueError."""
     return _encoder.encode(value)
+
+
+class Same:
+    """A value as a key for caches: equal to itself alone, whether it can be hashed or not."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.value is other.value
+
+
+def constant_text(value: Any) -> str:
+    """Return the canonical JSON text of a value that many share and nobody changes, made once."""
+    return _text_of(Same(value))
+
+
+@lru_cache(maxsize=64)
+def _text_of(same: Same) -> str:
+    return canonical_text(same.value)
 
 
 def canonical_bytes(value: Any) -> bytes:

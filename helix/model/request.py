@@ -6,11 +6,18 @@ that `cache_key` digests, and nothing else is (METHOD 44, DESIGN “Judge bounda
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
 
-from helix.model.canonical import canonical_bytes, digest_bytes
+from helix.model.canonical import (
+    Same,
+    canonical_bytes,
+    canonical_text,
+    constant_text,
+    digest_bytes,
+)
 from helix.model.verdict import Cause
 
 Role = Literal["judge", "verifier"]
@@ -87,20 +94,25 @@ class Request(msgspec.Struct, frozen=True, rename="camel"):
         `protocol` is the backend's protocol number. 0 and 0.0 are one temperature; the order of
         parameters does not matter. `identity` names who answers and is part of the key.
         """
-        pin = msgspec.to_builtins(self.pin)
-        if pin["temperature"] is not None:
-            pin["temperature"] = float(pin["temperature"])
-        header = canonical_bytes(
-            {
-                "protocol": protocol,
-                "pin": pin,
-                "schema": self.reply_schema,
-                "replicate": self.unit.replicate,
-                "attempt": self.unit.attempt,
-            }
-        )
+        # The canonical JSON of these five by name: the long ones are written once for many.
+        parts = {
+            "attempt": canonical_text(self.unit.attempt),
+            "pin": _pin_text(Same(self.pin)),
+            "protocol": canonical_text(protocol),
+            "replicate": canonical_text(self.unit.replicate),
+            "schema": constant_text(self.reply_schema),
+        }
+        header = "{" + ",".join(f'"{name}":{text}' for name, text in parts.items()) + "}"
         bodies = (f"{m.role}\n{m.content}".encode(*_LOSSY) for m in self.messages)
-        return digest_bytes(header, *bodies)
+        return digest_bytes(header.encode(*_LOSSY), *bodies)
+
+
+@lru_cache(maxsize=64)
+def _pin_text(same: Same) -> str:
+    pin = msgspec.to_builtins(same.value)
+    if pin["temperature"] is not None:
+        pin["temperature"] = float(pin["temperature"])
+    return canonical_text(pin)
 
 
 class Usage(msgspec.Struct, frozen=True, rename="camel"):

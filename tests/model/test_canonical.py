@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix.model.canonical import canonical_bytes, digest, digest_bytes
+from helix.model.canonical import (
+    canonical_bytes,
+    canonical_text,
+    constant_text,
+    digest,
+    digest_bytes,
+)
 from helix.model.criterion import Criterion
 from helix.model.jsontext import NonFinite, decode, decode_container
 from helix.model.lines import decode_line, encode_line
@@ -113,3 +119,10 @@ def test_a_criterion_digest_covers_what_it_says_and_not_how_it_is_spelled() -> N
     assert one == Criterion.model_validate(camel).digest
     assert one != Criterion.model_validate({**row, "statement": "Pass = y."}).digest
     assert one != Criterion.model_validate({**row, "may_not_apply": True}).digest
+
+
+def test_a_value_that_many_share_has_the_text_of_its_own() -> None:
+    shared: dict[str, object] = {"b": [1, 2.0], "a": "ü"}
+    other: dict[str, object] = {"b": [1, 2], "a": "ü"}
+    assert constant_text(shared) == constant_text(shared) == canonical_text(shared)
+    assert constant_text(other) == canonical_text(other) != canonical_text(shared)
