@@ -115,7 +115,7 @@ def task_page(task: JudgeTask) -> bytes:
 
 
 def _block(value: Any) -> str:
-    if isinstance(value, list) and value:
+    if isinstance(value, list | tuple) and value:
         return "[\n    " + ",\n    ".join(map(_item, value)) + "\n  ]"
     return _json(value)
 

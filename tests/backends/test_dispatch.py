@@ -135,6 +135,8 @@ def test_a_question_becomes_a_task_with_a_guide_a_rubric_and_a_copy_in_the_run(d
     assert task["unit"]["kind"] == "judge" and task["unit"]["axis"] == "trajectory"
     assert task["user"] == ["Judge", "this."] and task["system"] == ["Be fair.", ""]
     assert task["answer"] == str(desk.place())
+    lines = (desk.folder / f"{key}.packet.json").read_text("utf-8").splitlines()
+    assert lines[lines.index('  "user": [') + 1 :][:2] == ['    "Judge",', '    "this."']
     assert task["nonce"] == NONCE and task["pin"]["temperature"] == 0.0
     assert task["replySchema"] == SCHEMA
     copy = desk.run / "dispatch" / f"{key}.packet.json"
