@@ -206,7 +206,6 @@ def _plan(
         "suiteDigest": suite.digest,
         **_of_rows(rows),
         "prompt": _prompt(config, suite, judge, pin, verifier),
-        "checks": [{"name": name, "version": version} for name, version in checks],
         "judge": {
             **_asked(judge, pin, config.judge),
             "axis": config.judge.axis,
@@ -240,7 +239,6 @@ def _plan(
     return Plan.of(decides, runs)
 
 
-def _prompt(
 def _of_rows(rows: Sequence[CompiledRow]) -> dict[str, Any]:
     checks = sorted({(r.check.name, r.check.version) for r in rows if r.check is not None})
     shots = {row.id: {shot.trace_id for shot in row.criterion.few_shot} for row in rows}
@@ -252,6 +250,7 @@ def _of_rows(rows: Sequence[CompiledRow]) -> dict[str, Any]:
     }
 
 
+def _prompt(
     config: Config, suite: CompiledSuite, judge: Judge, pin: Pin, verifier: Verifier | None
 ) -> str | None:
     """Return the digest of how judge and verifier are asked; None where nobody is."""
