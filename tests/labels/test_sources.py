@@ -292,7 +292,7 @@ def test_labels_inside_other_traces_come_by_the_users_rule(shared: Path, tmp_pat
     rules = {
         "trajectory_judge_generated/trajectories_seed7.jsonl": (
             ("label.faulty=no-fault", "false=pass", "true=fail"), {"pass": 21, "fail": 60}),
-        "who_and_when": (("is_correct=answered", "true=pass", "false=fail"), {"fail": 8}),
+        "who_and_when": (("is_correct*=answered", "true=pass", "false=fail"), {"fail": 13}),
         "tau_bench_airline_gpt4o": (("reward=done", "1=pass", "0=fail"), {"pass": 7, "fail": 8}),
     }  # fmt: skip
     for path, ((rule, *values), counts) in rules.items():

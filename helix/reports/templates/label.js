@@ -274,6 +274,7 @@
     note.value = kept.note;
     for (const ref of refs) show(ref, "");
   }
-  if (!location.hash) scrollTo(0, Number(sessionStorage.getItem(place)) || 0);
+  // Beside a trace the criterion stays in view; above it, it is what one starts from.
+  if (matchMedia("(min-width: 60rem)").matches) scrollTo(0, Number(sessionStorage.getItem(place)) || 0);
   by("statement").focus({ preventScroll: true });
 })();
