@@ -44,6 +44,6 @@ def by_the_pin(reply: Reply | NoReply, models: tuple[str, ...], section: str) ->
         return reply
     return NoReply(
         "judge-error",
-        f"the answer is by the model '{reply.returned_model}', the pin is '{models[0]}': "
-        f"name it in {section}.model_aliases if it is the same model",
+        f"the answer is by the model '{reply.returned_model}', the pin is '{models[0]}': if that "
+        f"is the same model, add {section}.model_aliases=['{reply.returned_model}']",
     )
