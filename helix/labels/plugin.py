@@ -1,13 +1,13 @@
-"""The built-in label sources, each imported when it is first read."""
+"""The built-in label sources."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from helix.registry import LabelSource, hookimpl
 
+# A source and the rules that hold where the user gives none.
 SOURCES: dict[str, tuple[str, ...]] = {
     "agentrx": (),
     "csv": ("*=*",),
@@ -22,14 +22,5 @@ SOURCES: dict[str, tuple[str, ...]] = {
 def helix_register_labels(register: Callable[[LabelSource], None]) -> None:
     """Register every source by the name of its module."""
     for name, maps in SOURCES.items():
-        register(LabelSource(name, "1", _reader(name), maps))
-
-
-def _reader(name: str) -> Callable[[str], Iterator[Mapping[str, Any]]]:
-    def read(path: str) -> Iterator[Mapping[str, Any]]:
-        found: Iterator[Mapping[str, Any]] = importlib.import_module(
-            f"helix.labels.sources.{name}"
-        ).read(path)
-        return found
-
-    return read
+        module = importlib.import_module(f"helix.labels.sources.{name}")
+        register(LabelSource(name, "1", module.read, maps))

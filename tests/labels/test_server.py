@@ -31,7 +31,9 @@ pytest.importorskip("starlette", reason="the extra `serve` is not installed")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("desk")
     hostile = [trace(name, text) for name, text in HOSTILE.items()]
-    write_traces(made / "traces.jsonl", [trace("t1"), *hostile])
+    answer = {"reward": 0, "expected": {"kind": "the-right-answer"}}
+    first = trace("t1", labels=answer, raw={"kept": "beside-the-model"})
+    write_traces(made / "traces.jsonl", [first, *hostile])
     write_suite(made / "suite.yaml", [row("kind"), row("right")])
     return made
 
@@ -231,6 +233,12 @@ def test_hostile_text_is_on_the_page_as_text(server: Served, name: str) -> None:
     assert not set(page) & set("\u202e\u200b\u2066\x07\x1b\x00\ufffd")
     if name == "template":
         assert "{{ 7 * 7 }} {% raw %} ${7*7} `js`" in page
+
+
+def test_what_a_trace_says_is_right_is_not_told(server: Served) -> None:
+    _, _, page = ask(server, "/cell/0", Cookie=own(server)["Cookie"])
+    assert b"parcel 4711" in page
+    assert b"the-right-answer" not in page and b"reward" not in page
 
 
 def test_two_raters_label_at_once_in_files_of_their_own(server: Served, folder: Path) -> None:

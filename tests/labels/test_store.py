@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix.errors import LabelError
@@ -39,6 +39,7 @@ def test_another_label_for_a_cell_takes_the_place_of_the_first(file: Path) -> No
     assert load(file) == () and dict(store.labels) == {}
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.sampled_from("abcd"), st.none() | st.sampled_from(WORDS)), max_size=12)
 )

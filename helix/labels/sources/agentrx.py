@@ -1,9 +1,4 @@
-"""AgentRx' annotation: for each run that failed, where it failed, how, and by whom.
-
-Every key is said to fail: `failure` for the run, `category.NAME` and `agent.NAME` for each kind of
-failure and each party that somebody found in it, `root.category.NAME` and `root.agent.NAME` for
-the one that the others followed from. What a run has no failure of is not labelled.
-"""
+"""AgentRx' annotation: for each run that failed, where it failed, how, and by whom."""
 
 from __future__ import annotations
 
@@ -18,7 +13,13 @@ _PARTS = {"category": "failure_category", "agent": "failed_agent"}
 
 
 def read(path: str) -> Iterator[Mapping[str, Any]]:
-    """Yield one label per run and key, with the steps that it was seen in as its note."""
+    """Read AgentRx' annotation, the file beside its runs.
+
+    Every key is said to fail: `failure` for the run, `category.NAME` and `agent.NAME` for each kind
+    of failure and each party that somebody found in it, `root.category.NAME` and `root.agent.NAME`
+    for the one that the others followed from. The steps that it was seen in are the note. What a
+    run has no failure of is not labelled.
+    """
     for row, record in records(path):
         if not isinstance(record, dict) or "failures" not in record:
             raise LabelError(

@@ -1,9 +1,4 @@
-"""Labels in a table: a header, then a row per label.
-
-Columns: trace, label, and where there are any criterion, note, rater and when; each under one of
-the names in COLUMNS. A table without a criterion column is about one criterion: its key is the
-label column's name.
-"""
+"""Labels in a table: a header, then a row per label."""
 
 from __future__ import annotations
 
@@ -26,7 +21,13 @@ COLUMNS = {
 
 
 def read(path: str) -> Iterator[Mapping[str, Any]]:
-    """Yield one label per row; rows count as in a spreadsheet, the header being row 1."""
+    """Read a table in UTF-8: a header, then a row per label.
+
+    Columns: `trace`, `label`, and where there are any `criterion`, `note`, `rater` and `when`; also
+    under the names `trace_id`, `human`, `human_label`, `criterion_id`, `comment`, `annotator` and
+    `timestamp`. A table without a criterion column is about one criterion, and its key is the label
+    column's name. Rows count as in a spreadsheet, the header being row 1.
+    """
     try:
         text = data_of(path).decode("utf-8")
     except UnicodeDecodeError as error:

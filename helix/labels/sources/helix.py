@@ -10,7 +10,7 @@ from helix.labels.files import read as read_labels
 
 
 def read(path: str) -> Iterator[Mapping[str, Any]]:
-    """Yield every label of a label file; LabelError tells what is wrong with any of its rows."""
+    """Read a label file of Helix; LabelError tells what is wrong with any of its rows."""
     found = read_labels(path)
     raise_problems(found.problems)
     for row in found.rows:

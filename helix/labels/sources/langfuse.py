@@ -1,8 +1,4 @@
-"""Scores of Langfuse: an export of scores, the API's pages of them, or traces with their scores.
-
-A score's name is its key. A boolean's value is true or false, a category's its text. People's
-scores have the source ANNOTATION; API may be anybody's, EVAL is a model's.
-"""
+"""Scores of Langfuse: an export of scores, the API's pages of them, or traces with their scores."""
 
 from __future__ import annotations
 
@@ -15,7 +11,12 @@ PERSON = "ANNOTATION"
 
 
 def read(path: str) -> Iterator[Mapping[str, Any]]:
-    """Yield every score; one of a session or a dataset run has no trace, and says so."""
+    """Read scores of Langfuse: an export, the API's pages of them, or traces with their scores.
+
+    A score's name is its key. A boolean's value is true or false, a category's its text. People's
+    scores have the source ANNOTATION; API may be anybody's, EVAL is a model's. A score of a session
+    or a dataset run is about no trace.
+    """
     for row, record in records(path):
         for score in _scores(record):
             yield {"row": row, **_found(score)}

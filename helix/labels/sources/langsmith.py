@@ -1,8 +1,4 @@
-"""Feedback of LangSmith: a list of feedback records, or JSON Lines of them.
-
-A record's key is its key; its value is `value` where there is one, else `score`. What people gave
-in the app has the source type app; api may be anybody's, model is a model's.
-"""
+"""Feedback of LangSmith: a list of feedback records, or JSON Lines of them."""
 
 from __future__ import annotations
 
@@ -15,7 +11,11 @@ PERSON = "app"
 
 
 def read(path: str) -> Iterator[Mapping[str, Any]]:
-    """Yield every feedback record of a file."""
+    """Read feedback records of LangSmith, as a list or JSON Lines.
+
+    The value is `value` where there is one, else `score`. What people gave in the app has the
+    source type app; api may be anybody's, model is a model's.
+    """
     for row, record in records(path):
         for feedback in _feedback(record):
             yield {"row": row, **_found(feedback)}

@@ -1,8 +1,4 @@
-"""Ground truth that trace files carry: whatever their importer kept as labels.
-
-A key is the path of a value among them (`is_correct`, `label.faulty`, `expected.reply-present`);
-a list is no label. No rater is recorded: whose judgement it was is for the user to say.
-"""
+"""Ground truth that trace files carry: whatever their importer kept as labels."""
 
 from __future__ import annotations
 
@@ -16,7 +12,12 @@ from helix.registry import load
 
 
 def read(path: str) -> Iterator[Mapping[str, Any]]:
-    """Yield every labelled value of every trace; `path` is a file, a folder, a glob or `-`."""
+    """Read what trace files carry as ground truth; PATH is a file, a folder, a glob or `-`.
+
+    A key is the path of a value among what the trace's importer kept as labels (`is_correct`,
+    `label.faulty`, `expected.reply-present`); a list is no label. No rater is recorded: whose
+    judgement it was is for the user to say.
+    """
     try:
         source = Input.open(path, "auto", load())
     except TraceError as error:
