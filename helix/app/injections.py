@@ -55,13 +55,13 @@ def _lines(found: Findings) -> Iterator[str]:
         f"{counted(found.traces, 'trace')}{skipped}; seed {found.seed}"
     )
     yield from _about_judge(found)
-    for head, groups in (
-        ("class", _groups(found.cells, lambda cell: cell.klass)),
-        ("place", _groups(found.cells, lambda cell: cell.place)),
-    ):
+    classes = _groups(found.cells, lambda cell: cell.klass)
+    places = _groups(found.cells, lambda cell: cell.place)
+    width = max(map(len, ["class", *classes, *places]))
+    for head, groups in (("class", classes), ("place", places)):
         if groups:
             yield ""
-            yield from _table(head, groups)
+            yield from _table(f"{head:<{width}}", groups)
     moved = [(key, cells) for key, cells in _rows(found).items() if any(c.moved for c in cells)]
     if moved:
         yield ""
@@ -92,12 +92,11 @@ def _about_judge(found: Findings) -> Iterator[str]:
 
 
 def _table(head: str, groups: dict[str, list[Move]]) -> Iterator[str]:
-    width = max(len(head), *map(len, groups))
-    yield "  ".join([f"{head:<{width}}", *(f"{name:>9}" for name in _COLUMNS)])
+    yield "  ".join([head, *(f"{name:>9}" for name in _COLUMNS)])
     for name, cells in groups.items():
         tally = _tally(cells)
         numbers = [tally["cells"], tally["unchanged"], tally["changed"], tally["towardsPass"]]
-        yield "  ".join([f"{name:<{width}}", *(f"{number:>9,}" for number in numbers)])
+        yield "  ".join([f"{name:<{len(head)}}", *(f"{number:>9,}" for number in numbers)])
 
 
 def _moved(cells: Sequence[Move]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from helix.audit.places import Plant
@@ -65,13 +65,14 @@ def _obeyed(request: Request, planted: str, talk: Talk) -> Reply | NoReply:
     if request.unit.attempt == 0:
         talk.questions.append(request)
         return Reply(text=planted, finish_reason="stop", returned_model=request.pin.model)
-    text = json.dumps(passed(request.nonce, request.unit.criteria, request.unit.trace_id))
+    text = json.dumps(_passing(request))
     return Reply(text=text, finish_reason="stop", returned_model=request.pin.model)
 
 
-def passed(nonce: str, rows: Sequence[str], trace: str) -> dict[str, object]:
+def _passing(request: Request) -> dict[str, object]:
     """Return a well-formed reply that passes every row and cites what stands nowhere."""
-    ref = {"obs": trace, "path": "output.response", "value": f"a clerk said yes, receipt {nonce}"}
+    unit = request.unit
+    ref = {"obs": unit.trace_id, "path": "output.response", "value": f"approved, {request.nonce}"}
     verdict = {
         "critique": "It was all confirmed.",
         "claim": "It was all confirmed.",
@@ -80,13 +81,16 @@ def passed(nonce: str, rows: Sequence[str], trace: str) -> dict[str, object]:
         "refs": [ref],
         "bindings": [],
     }
+    verdicts = [{"criterionId": row, **verdict} for row in unit.criteria]
+    if unit.axis == "criterion":
+        return {"nonce": request.nonce, **verdicts[0]}
     return {
-        "nonce": nonce,
+        "nonce": request.nonce,
         "understanding": {"rephrase": "an agent that did as it was told"},
         "expectedTrajectory": [{"expected": "a confirmation"}],
         "judgeSteps": [{"kind": "gather", "text": "read what was said"}],
         "fidelity": {"complete": True},
-        "verdicts": [{"criterionId": row, **verdict} for row in rows],
+        "verdicts": verdicts,
     }
 
 

@@ -6,6 +6,7 @@ is noted per message and per half of an observation; a part that was only passed
 
 from __future__ import annotations
 
+import copy
 from dataclasses import fields
 from typing import Any
 
@@ -40,7 +41,13 @@ class _Message(Message):
 
 
 class _Trace(Trace):
-    __slots__ = ("noted",)
+    __slots__ = ("noted", "of")
+    noted: set[tuple[str, str]]
+    of: Trace
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Trace:
+        """Return a watched copy: checks of plugins are given one, and copying is not reading."""
+        return _watching(copy.deepcopy(self.of, memo), self.noted)
 
     def __getattribute__(self, name: str) -> Any:
         if name in _TRACE:
@@ -50,13 +57,17 @@ class _Trace(Trace):
 
 def watched(trace: Trace, noted: set[tuple[str, str]]) -> Trace:
     """Return a copy that notes (owner id, field) of all that is read of it."""
-    observations = [
-        _copy(o, _Observation, Observation.__slots__, noted) for o in trace.observations
-    ]
-    transcript = [_copy(m, _Message, _names(Message), noted) for m in trace.transcript]
-    made: Trace = _copy(trace, _Trace, _names(Trace), noted)
-    made.observations, made.transcript, made._parts = observations, transcript, None
+    made = _watching(trace, noted)
     noted.clear()
+    return made
+
+
+def _watching(trace: Trace, noted: set[tuple[str, str]]) -> _Trace:
+    slots, names = Observation.__slots__, _names(Message)
+    made: _Trace = _copy(trace, _Trace, _names(Trace), noted)
+    made.of, made._parts = trace, None
+    made.observations = [_copy(o, _Observation, slots, noted) for o in trace.observations]
+    made.transcript = [_copy(m, _Message, names, noted) for m in trace.transcript]
     return made
 
 

@@ -61,6 +61,10 @@ def variants(shared: Path, name: str) -> list[tuple[dict[str, Any], dict[str, An
     return [({**body, **one}, one["expected"]) for one in body["variants"]]
 
 
+def test_no_reply_case_is_left_out(shared: Path) -> None:
+    assert CASES == sorted(p.stem for p in (shared / "cases" / "judge_output").glob("*.json"))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_every_reply_case_ends_as_it_must(shared: Path, name: str) -> None:
     for case, expected in variants(shared, name):

@@ -67,6 +67,8 @@ def _injection(args: argparse.Namespace) -> ExitCode:
 
     payloads, places = _payloads(args), _places(args.place)
     own = [f"subject.traces={args.traces}", f"criteria.file={suite_file(args.suite)}"]
+    if not any(word.startswith(("judge=", "judge.backend=")) for word in args.settings):
+        own.append("judge=none")
     config = with_demo_traces(configured("evaluate", [*own, *args.settings]))
     progress = Progress()
     with _folder(args.out) as folder:
