@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -423,3 +425,27 @@ def test_judge_and_verifier_share_what_is_known_of_a_folder(desk: Desk) -> None:
     (tray,) = trays([judge, verifier])
     assert [task.role for task in tray.waiting] == ["verifier"]
     assert tray.unused == (), "the judge's answer was used, though not by the verifier"
+
+
+PROCESS = """\
+import sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from test_dispatch import Desk, request
+
+desk = Desk(Path(sys.argv[2]))
+backend = desk.open()
+for number in range(8):
+    desk.ask(request(f"Judge {number}."), backend)
+"""
+
+
+def test_two_processes_write_one_folder(desk: Desk) -> None:
+    words = [sys.executable, "-c", PROCESS, str(Path(__file__).parent), str(desk.root)]
+    both = [subprocess.Popen(words) for _ in range(2)]
+    assert [one.wait() for one in both] == [0, 0]
+    for number in range(8):
+        asked = request(f"Judge {number}.")
+        place = desk.folder / f"{asked.cache_key(PROTOCOL)}.packet.json"
+        assert request_of(decode_line(place.read_bytes(), JudgeTask)) == asked
+    assert len(list(desk.folder.iterdir())) == 10, "nothing half written is left"
