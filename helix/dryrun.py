@@ -1,113 +1,165 @@
 """What a run would do and spend, found out without doing it (`run.dry=true`).
 
-Every first question is rendered and looked up in the cache, so that the counts are those of the
-run itself; what re-prompts would add is not known beforehand, and is said to be unknown.
+Every line is carried as far as the cache answers it, so that the counts are those of the run
+itself. What follows a question that is still to be asked is not known beforehand, and is said to
+be bounded or unknown. No backend is opened.
 """
 
 from __future__ import annotations
 
 import contextlib
 import datetime
-from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from helix.engine.asking import ReplyStore
+from helix.engine.budget import ANSWER_TOKENS, MICRO
 from helix.evaluate import survey_run
 from helix.judging import Adjudicated, Line
 from helix.model.config import Config
 from helix.model.criterion import Suite
-from helix.model.request import CHARACTERS_PER_TOKEN, NoReply, Request
-from helix.registry import Registry
+from helix.model.request import CHARACTERS_PER_TOKEN, NoReply, Pin, Reply, Request
+from helix.planning import Prepared
+from helix.registry import Judge, Registry
 from helix.work import Work
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """Traces, cells and first questions of a run; tokens are a quarter of the characters.
+@dataclass(slots=True)
+class Questions:
+    """What one role would be asked: what the cache answers, what is left, its prompt tokens.
 
-    `live` is False for a judge whose replies are recorded, so that nobody is asked.
+    Tokens are a quarter of the characters; answers are taken at the pin's `max_tokens`, or else
+    at what a budget reserves for one.
     """
+
+    judge: Judge
+    pin: Pin
+    cached: int = 0
+    to_ask: int = 0
+    prompt_tokens: int = 0
+
+    def cost(self) -> tuple[float, float] | None:
+        """Return what the prompts cost, and what it is with the longest answers; in USD."""
+        price = self.judge.price(self.pin) if self.judge.price else None
+        if price is None:
+            return None
+        prompts = self.prompt_tokens * price.prompt / MICRO
+        answers = self.to_ask * (self.pin.max_tokens or ANSWER_TOKENS)
+        return prompts, prompts + answers * price.completion / MICRO
+
+    def lines(self, role: str) -> Iterator[str]:
+        """Yield what is to be said of them."""
+        total = self.cached + self.to_ask
+        if not self.judge.cacheable:
+            told = f"{total} first ones, left to {role}={self.judge.name}"
+            yield f"{role:<10} {told}: none is asked live"
+            return
+        yield f"{role:<10} {total} questions: {self.cached} in the cache, {self.to_ask} to ask"
+        if not self.to_ask:
+            return
+        yield f"tokens     about {self.prompt_tokens} in the prompts to ask"
+        cost = self.cost()
+        if cost is None:
+            yield f"cost       unknown: no price is known for {self.pin.model}"
+        else:
+            most = self.pin.max_tokens or ANSWER_TOKENS
+            yield (
+                f"cost       about ${cost[0]:.4f} for the prompts, up to ${cost[1]:.4f} with "
+                f"answers of {most} tokens"
+            )
+
+
+@dataclass(slots=True)
+class Estimate:
+    """Traces, cells and questions of a run; `unverified` traces may bring a batch each."""
 
     traces: int
     chosen: int
     unreadable: int
-    cells: int
-    code_cells: int
-    questions: int
-    cached: int
-    prompt_tokens: int
-    live: bool
+    cells: int = 0
+    undecided: int = 0
+    unverified: int = 0
+    questions: dict[str, Questions] = field(default_factory=dict)
 
     def text(self) -> str:
         """Return the estimate as lines for a person."""
-        calls = self.questions - self.cached
+        code = self.cells - self.undecided
         lines = [
             "Dry run: nothing was asked and nothing was spent.",
             f"traces     {self.chosen} chosen of {self.traces} read, {self.unreadable} unreadable",
-            f"cells      {self.cells}, of which code decides {self.code_cells}",
+            f"cells      {self.cells}, of which code or the cache decides {code}",
         ]
-        if self.questions and not self.live:
-            lines += [
-                f"questions  {self.questions} first ones, answered from recordings: "
-                "none is asked live",
-                "cost       nothing: no judge is called",
-            ]
-        elif self.questions:
-            lines += [
-                f"questions  {self.questions} first ones: {self.cached} in the cache, "
-                f"{calls} to ask",
-                f"tokens     about {self.prompt_tokens} in the prompts to ask",
-                "cost       unknown: no price is recorded for this model",
-                "Re-prompts may add up to three questions to each; limits.max_calls bounds them.",
-            ]
+        asked = {role: q for role, q in self.questions.items() if q.cached + q.to_ask}
+        for role, questions in asked.items():
+            lines += questions.lines(role)
+        if self.unverified:
+            lines.append(
+                f"verifier   at most {self.unverified} batches more, one a trace, and alone what a "
+                "batch leaves out; not in the cost"
+            )
+        live = [q for q in asked.values() if q.judge.cacheable]
+        if any(q.to_ask for q in live):
+            lines.append(
+                "Re-prompts may add up to three questions to each; limits.max_calls bounds them."
+            )
         else:
-            lines.append("cost       nothing: no judge is asked")
+            lines.append("cost       nothing: " + ("no judge is called" if asked else _NOBODY))
         return "\n".join(lines) + "\n"
 
 
+_NOBODY = "no judge is asked"
+
+
 def estimate(config: Config, registry: Registry, suite: Suite | None = None) -> Estimate:
-    """Survey, render every first question, look it up, and count."""
+    """Survey, render the questions, answer them from the cache as far as it goes, and count."""
     today = datetime.datetime.now(datetime.UTC).date()
     prepared, source, survey = survey_run(config, registry, suite, today=today)
     work = Work(prepared, survey, source, Path("."))
-    count: Counter[str] = Counter()
+    chosen = sum(1 for entry in survey.entries if entry.selected)
+    found = Estimate(len(survey.entries), chosen, len(survey.load.failures))
+    found.cells = chosen * config.sampling.replicates * len(prepared.rows)
+    found.questions = _roles(prepared)
+    kept = Path(config.paths.state) / "cache"
     with contextlib.ExitStack() as stack:
         store = None
-        judge = prepared.judge
-        kept = Path(config.paths.state) / "cache"
-        if judge.asks and judge.cacheable and kept.is_dir():
+        if kept.is_dir() and any(q.judge.cacheable for q in found.questions.values()):
             store = stack.enter_context(registry.get("caches", "disk").open(config.paths.state))
         for job in work.jobs():
-            requests, line = _unanswered(job.start())
-            count["undecided"] += len(line.line.not_adjudicated)
-            for request in requests:
-                count["questions"] += 1
-                if store is not None and store.get(request.cache_key(judge.protocol)) is not None:
-                    count["cached"] += 1
-                    continue
-                characters = sum(len(m.content) for m in request.messages)
-                count["tokens"] += characters // CHARACTERS_PER_TOKEN
-    chosen = sum(1 for entry in survey.entries if entry.selected)
-    cells = chosen * config.sampling.replicates * len(prepared.rows)
-    return Estimate(
-        traces=len(survey.entries),
-        chosen=chosen,
-        unreadable=len(survey.load.failures),
-        cells=cells,
-        code_cells=cells - count["undecided"],
-        questions=count["questions"],
-        cached=count["cached"],
-        prompt_tokens=count["tokens"],
-        live=judge.cacheable,
-    )
+            before = found.questions["judge"].to_ask
+            line = _carried(job.start(), found.questions, store)
+            found.undecided += len(line.line.not_adjudicated)
+            found.unverified += "verifier" in found.questions and (
+                found.questions["judge"].to_ask > before
+            )
+    return found
 
 
-def _unanswered(line: Line) -> tuple[list[Request], Adjudicated]:
-    """Return the first questions of a line, and what is left of it when nobody answers them."""
-    asked: list[Request] = []
+def _roles(prepared: Prepared) -> dict[str, Questions]:
+    roles = {"judge": Questions(prepared.judge, prepared.pin)}
+    if prepared.verifier is not None and prepared.judge.asks:
+        roles["verifier"] = Questions(prepared.verifier.judge, prepared.verifier.pin)
+    return roles
+
+
+def _carried(line: Line, roles: dict[str, Questions], store: ReplyStore | None) -> Adjudicated:
+    """Count the questions of a line and return what becomes of it with the answers kept so far."""
     try:
-        asked.append(next(line))
+        request = next(line)
         while True:
-            asked.append(line.send(NoReply("unavailable", "nobody is asked")))
+            request = line.send(_answer(request, roles[request.unit.role], store))
     except StopIteration as end:
-        return asked, end.value
+        done: Adjudicated = end.value
+        return done
+
+
+def _answer(request: Request, questions: Questions, store: ReplyStore | None) -> Reply | NoReply:
+    if store is not None and questions.judge.cacheable:
+        kept = store.get(request.cache_key(questions.judge.protocol))
+        if kept is not None:
+            questions.cached += 1
+            return kept
+    questions.to_ask += 1
+    characters = sum(len(message.content) for message in request.messages)
+    questions.prompt_tokens += characters // CHARACTERS_PER_TOKEN
+    return NoReply("unavailable", "nobody is asked")
