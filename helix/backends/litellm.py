@@ -7,6 +7,7 @@ retries, no routing, no cache, no dropping of parameters.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -18,7 +19,8 @@ from helix.errors import ConfigError, PinError
 from helix.model.request import Pin, Price, Reply, Request, Usage
 from helix.registry import JudgeSettings
 
-PRICES = ("input_cost_per_token", "output_cost_per_token")
+PRICES = ("prompt_usd_per_million", "completion_usd_per_million")
+_LISTED = ("input_cost_per_token", "output_cost_per_token")
 _MICRO = 1_000_000
 _SECRETS = ("key", "token", "secret", "password")
 _SHORTEST_SECRET = 12
@@ -149,9 +151,11 @@ class LiteLLM:
 def open_litellm(settings: JudgeSettings) -> LiteLLM:
     """Open a provider; a key that is not there is an error that names its variable."""
     section, config = section_of(settings), settings.config
-    for name, value in sorted(config.extra.items()):
-        if name in PRICES and not (isinstance(value, int | float) and value >= 0):
-            raise ConfigError(f"{section}.extra.{name} must be a price in USD (got {value!r})")
+    priced = [config.extra.get(name) for name in PRICES]
+    if any(one is not None for one in priced) and not all(map(_is_price, priced)):
+        both = " and ".join(f"{section}.extra.{name}" for name in PRICES)
+        raise ConfigError(f"{both} must be two prices in USD (got {priced[0]} and {priced[1]})")
+    for name in sorted(config.extra):
         if name in _OWN_KEY:
             raise ConfigError(f"{section}.extra must not hold {name}: it is {section}.{name}")
         if name in _NOT_EXTRA:
@@ -167,13 +171,12 @@ def price(pin: Pin) -> Price | None:
 
     A model at a `base_url` of one's own has no list price, whatever its name.
     """
-    prices = pin.extra
-    if PRICES[0] not in prices:
-        prices = {} if pin.base_url else _listed(pin.model)
-    prompt, completion = (prices.get(name) for name in PRICES)
-    if prompt is None or completion is None:
+    if PRICES[0] in pin.extra:
+        return Price(*(float(pin.extra[name]) for name in PRICES))
+    entry = {} if pin.base_url else _listed(pin.model)
+    if any(entry.get(name) is None for name in _LISTED):
         return None
-    return Price(prompt * _MICRO, completion * _MICRO)
+    return Price(*(entry[name] * _MICRO for name in _LISTED))
 
 
 def parameters(request: Request, schema: bool) -> dict[str, Any]:
@@ -220,6 +223,10 @@ def _key(section: str, settings: JudgeSettings) -> str | None:
             f"export {missing[0]}=KEY, or name another variable by {section}.api_key_env"
         )
     return None
+
+
+def _is_price(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value) and value >= 0
 
 
 def _secrets(key: str | None) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,7 @@ from helix.registry import JudgeSettings, load
 from tests.backends.fault_server import FAULTS, PROSE, FaultServer
 
 KEY = "planted-0123456789abcdef"
+OWN = {"prompt_usd_per_million": 2, "completion_usd_per_million": 10.0}
 UNIT = Unit("judge", "trajectory", "t", "d", ("polite",), "c", 0)
 SCHEMA = {"type": "object", "properties": {"nonce": {"type": "string"}}}
 
@@ -158,7 +160,7 @@ def test_what_no_unit_can_absorb_ends_the_run_and_says_what_to_type(fault: str) 
             {"temperature": None, "structuredOutput": "instruction"},
         ),
         (
-            {"seed": 7, "max_tokens": 90, "extra": {"top_k": 1, "input_cost_per_token": 0}},
+            {"seed": 7, "max_tokens": 90, "extra": {"top_k": 1, **OWN}},
             {
                 "temperature": 0.0,
                 "seed": 7,
@@ -217,6 +219,18 @@ def test_a_server_of_ones_own_gets_no_key_but_the_named_one(
     assert server.asked[0].authorization == "Bearer no-key"
 
 
+def test_each_recipe_of_the_page_asks_for_the_model_that_its_server_serves(project: Path) -> None:
+    page = (project / "docs" / "judges.md").read_text(encoding="utf-8")
+    recipes = re.findall(
+        r"^\$ (.+)\n\$ helix .* judge\.model=(\S+) judge\.base_url=\S+$", page, re.M
+    )
+    assert [serves.split()[0] for serves, _ in recipes] == ["ollama", "vllm", "llama-server"]
+    with FaultServer() as server:
+        for serves, model in recipes:
+            assert ask(server, model=model, api_key_env=None).returned_model == model
+            assert server.asked[-1].body["model"] in serves.split()
+
+
 @pytest.mark.parametrize(
     ("config", "said"),
     [
@@ -225,7 +239,7 @@ def test_a_server_of_ones_own_gets_no_key_but_the_named_one(
         ({"model": "gpt-4o", "api_key_env": "NO_SUCH_KEY"}, "export NO_SUCH_KEY=KEY"),
         ({"model": "openai/m", "extra": {"temperature": 1}}, "it is judge.temperature"),
         ({"model": "openai/m", "extra": {"fallbacks": ["x"]}}, "got fallbacks"),
-        ({"model": "openai/m", "extra": {"input_cost_per_token": "x"}}, "must be a price in USD"),
+        ({"model": "openai/m", "extra": {"prompt_usd_per_million": 1}}, "got 1 and None"),
     ],
 )
 def test_what_is_missing_or_forbidden_is_said_before_anything_is_asked(
@@ -254,9 +268,6 @@ def test_what_litellm_refuses_by_itself_is_never_sent(model: str, said: str) -> 
     assert server.asked == [] and "drop_params" not in str(raised.value)
 
 
-OWN = {"input_cost_per_token": 2e-06, "output_cost_per_token": 1e-05}
-
-
 @pytest.mark.parametrize(
     ("pin", "known"),
     [
@@ -266,7 +277,6 @@ OWN = {"input_cost_per_token": 2e-06, "output_cost_per_token": 1e-05}
         (Pin("litellm", "openai/gpt-4o", "j", base_url="http://127.0.0.1:1/v1"), None),
         (Pin("litellm", "openai/no-such-model", "j"), None),
         (Pin("litellm", "openai/m", "j", extra=OWN, base_url="http://127.0.0.1:1"), Price(2, 10)),
-        (Pin("litellm", "openai/m", "j", extra={"input_cost_per_token": 0}), None),
     ],
 )
 def test_a_price_is_ones_own_or_the_lists_or_not_known(pin: Pin, known: Price | None) -> None:
