@@ -58,6 +58,8 @@ class RowTally:
     new: list[str] = field(default_factory=list)
     doubts: set[str] = field(default_factory=set)
     unsteady: int = 0
+    decided: int = 0
+    grounded: int = 0
 
     def add(
         self,
@@ -115,6 +117,7 @@ class RowTally:
             counts=Counts(pass_=c["pass"], fail=c["fail"], uncertain=c["uncertain"], na=c["na"]),
             prevalence=Ratio(k=c["fail"], n=c["pass"] + c["fail"]),
             not_adjudicated=self.not_adjudicated,
+            grounded=Ratio(k=self.grounded, n=self.decided),
             reason=reason,
             grounding=self.row.grounding,
             waived=", ".join(f"{n} {s}" for s, n in sorted(self.waived.items())) or None,
@@ -237,8 +240,9 @@ class RunTally:
             if verdict.blocked_by is not None:
                 self.kinds[verdict.blocked_by.kind] += 1
         else:
-            self.decided += 1
-            self.grounded += verdict.grounded
+            for tally in (self, row) if row is not None else (self,):
+                tally.decided += 1
+                tally.grounded += verdict.grounded
         by_code = verdict.code is not None and verdict.code.result != "pass"
         if verdict.produced_by == "code" or by_code:
             return

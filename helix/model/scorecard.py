@@ -45,6 +45,8 @@ class ComponentResult(Whole, frozen=True, kw_only=True):
 class CriterionRow(Whole, frozen=True, kw_only=True):
     """One criterion over all traces: folded result, cell counts, k failing of n decided.
 
+    `grounded` are the decided verdicts whose evidence all resolves.
+
     `gate` is what the row does to its component after waivers and baseline; null does not gate.
     `waived` counts the cells that a waiver vouches for, by state. Against a baseline, `known`
     counts the failing cells that failed there already, and `new` those that count; else null.
@@ -60,6 +62,7 @@ class CriterionRow(Whole, frozen=True, kw_only=True):
     counts: Counts
     prevalence: Ratio
     not_adjudicated: int = 0
+    grounded: Ratio | None = None
     reason: str | None = None
     grounding: str | None = None
     waived: str | None = None

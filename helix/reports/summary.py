@@ -7,7 +7,7 @@ from typing import Any
 
 from helix.model.manifest import LoadFailure
 from helix.model.scorecard import CriterionRow, JudgeRecord, Ratio, Scorecard
-from helix.model.verdict import Scan
+from helix.model.verdict import MatrixVerdictFile, Scan
 from helix.reports.visible import one_line
 from helix.reports.words import NOT_RECORDED, counted, money
 
@@ -80,6 +80,23 @@ def unreadable(failures: Iterable[LoadFailure]) -> list[tuple[str, str, list[str
         noun = "record" if failure.line else "file"
         found.setdefault((noun, failure.reason), []).append(place)
     return [(counted(len(at), noun), reason, at) for (noun, reason), at in found.items()]
+
+
+def warned(lines: Iterable[MatrixVerdictFile]) -> list[tuple[str, list[str]]]:
+    """Return each kind of warning and the traces whose lines hold it, the commonest first.
+
+    Warnings that differ in what follows a colon are of one kind; one alone is told in full.
+    """
+    found: dict[str, list[tuple[str, str]]] = {}
+    for line in lines:
+        for warning in line.warnings:
+            kind = warning.partition(": ")[0]
+            found.setdefault(kind, []).append((warning, line.trajectory_id))
+    kinds = sorted(found.items(), key=lambda item: -len(item[1]))
+    return [
+        (held[0][0] if len({text for text, _ in held}) == 1 else kind, [of for _, of in held])
+        for kind, held in kinds
+    ]
 
 
 def sentence(text: str) -> str:

@@ -53,6 +53,7 @@ def render_text(report: RunReport, width: int, color: bool, ascii: bool) -> str:
     _failures(page, report)
     _undecided(page, report)
     _load_failures(page, report)
+    _warnings(page, report)
     _passes(page, report)
     _judges(page, report)
     _closing(page, report)
@@ -251,6 +252,21 @@ def _load_failures(page: _Page, report: RunReport) -> None:
     if len(reasons) > SHOWN_REASONS:
         more = counted(len(reasons) - SHOWN_REASONS, "reason")
         page.line((f"and {more} more; see scorecard.json", "dim"), indent=2)
+    page.gap()
+
+
+def _warnings(page: _Page, report: RunReport) -> None:
+    kinds = summary.warned(report.lines)
+    if not kinds:
+        return
+    traces = {trace for _, names in kinds for trace in names}
+    page.line(("warnings", STYLES["uncertain"]), f"  {counted(len(traces), 'trace')}")
+    for text, names in kinds[:SHOWN_REASONS]:
+        page.line(f"{len(names)}: {one_line(text, REASON)}", indent=2)
+        told = [one_line(name) for name in dict.fromkeys(names)]
+        page.line((summary.listed(told, SHOWN_NAMES, "see verdicts.jsonl"), "dim"), indent=4)
+    if len(kinds) > SHOWN_REASONS:
+        page.line((f"and {len(kinds) - SHOWN_REASONS} more; see verdicts.jsonl", "dim"), indent=2)
     page.gap()
 
 

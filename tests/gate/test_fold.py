@@ -400,6 +400,8 @@ def test_grounded_counts_decided_verdicts_whose_evidence_all_resolves() -> None:
     )  # fmt: skip
     card = result([gate_row()], [line("t0", {"c1": "pass"}), shaky])
     assert (card.grounded.k, card.grounded.n) == (1, 2)
+    (row,) = card.criteria
+    assert row.grounded is not None and (row.grounded.k, row.grounded.n) == (1, 2)
 
 
 def test_lines_are_folded_as_they_stream() -> None:

@@ -342,3 +342,31 @@ def test_files_that_cannot_be_read_for_one_reason_are_told_together() -> None:
     assert f"15 files: {long} t/0.json, t/1.json," in shown
     assert "and 9 more; see scorecard.json" in shown and "t/x.jsonl:3 not JSON" in shown
     assert shown.count("name one with format") == 1
+
+
+def test_warnings_of_the_lines_are_told_by_kind_and_hostile_ones_cannot_act() -> None:
+    short = "not all was shown: 3 left out, 1 cut"
+    lines = tuple(
+        msgspec.structs.replace(line(n), warnings=warnings)
+        for n, warnings in enumerate(
+            [(short,), ("not all was shown: 7 left out, 0 cut", "the judge left out judgeSteps"),
+             (), (HOSTILE[0],)]
+        )
+    )  # fmt: skip
+    told = render_text(
+        compose(scorecard(lines), lines, suite=SUITE), 100, color=False, ascii=False
+    ).splitlines()
+    at = told.index("warnings  3 traces")
+    assert told[at + 1 : at + 5] == [
+        "  2: not all was shown",
+        "    outreach-000, outreach-001",
+        "  1: the judge left out judgeSteps",
+        "    outreach-001",
+    ]
+    assert "\x1b" not in "".join(told)
+    one = (msgspec.structs.replace(line(0), warnings=(short,)),)
+    shown = render_text(compose(scorecard(one), one, suite=SUITE), 100, color=False, ascii=False)
+    assert f"  1: {short}\n" in shown
+    none = (msgspec.structs.replace(line(0), warnings=()),)
+    shown = render_text(compose(scorecard(none), none, suite=SUITE), 100, color=False, ascii=False)
+    assert "warnings" not in shown
