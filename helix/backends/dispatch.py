@@ -159,7 +159,7 @@ def _unused(folder: Path, asked: set[str]) -> tuple[str, ...]:
 
 def _task_name(request: Request, key: str) -> str:
     unit = request.unit
-    packet = unit.role == "judge" and unit.axis == "trajectory"
+    packet = unit.role == "judge" and unit.axis == "trajectory" and unit.criteria
     return f"{key}.{'packet' if packet else 'task'}.json"
 
 
@@ -169,7 +169,9 @@ def _answer_place(folder: Path, key: str) -> Path:
 
 def _rubric_name(request: Request) -> str:
     unit = request.unit
-    return f"rubric-{unit.role}.md" if unit.role == "verifier" else f"rubric-{unit.axis}.md"
+    if unit.role == "verifier":
+        return "rubric-verifier.md"
+    return f"rubric-{unit.axis}.md" if unit.criteria else "rubric-expectation.md"
 
 
 def _rubric(request: Request) -> bytes:

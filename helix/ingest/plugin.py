@@ -13,6 +13,7 @@ _FORMATS = (
     "anthropic",
     "atif",
     "claude_code",
+    "code_change",
     "codex",
     "gemini_cli",
     "helix_jsonl",

@@ -37,7 +37,8 @@ def request(prompt: str = "Judge\nthis.", **changes: Any) -> Request:
         NONCE,
         SCHEMA,
     )
-    about = {name: changes.pop(name) for name in ("role", "axis", "attempt") if name in changes}
+    own = ("role", "axis", "attempt", "criteria")
+    about = {name: changes.pop(name) for name in own if name in changes}
     asked = msgspec.structs.replace(asked, unit=msgspec.structs.replace(unit, **about))
     return msgspec.structs.replace(asked, **changes)
 
@@ -154,6 +155,7 @@ def test_a_question_becomes_a_task_with_a_guide_a_rubric_and_a_copy_in_the_run(d
         ({"axis": "criterion"}, "task"),
         ({"axis": "code-quality"}, "task"),
         ({"role": "verifier"}, "task"),
+        ({"criteria": ()}, "task"),
     ],
 )
 def test_a_packet_is_always_of_the_trajectory_axis(
@@ -167,6 +169,28 @@ def test_a_task_about_one_criterion_names_it(desk: Desk) -> None:
     task = task_of(request(axis="criterion"), "k", "k.verdict.json")
     assert task.unit.criterion_id == "polite"
     assert task_of(request(), "k", "a").unit.criterion_id is None
+
+
+def test_the_answer_about_one_criterion_is_its_verdict(desk: Desk) -> None:
+    asked = request(axis="criterion")
+    (verdict,) = answer()["verdicts"]
+    desk.put(answer(), asked)
+    assert desk.ask(asked) is None
+    assert desk.fault == "answer with the one verdict itself, not with a list of them"
+    desk.put({"nonce": NONCE, "reviewer": "Ada", **verdict}, asked)
+    assert desk.ask(asked) is not None
+    assert desk.names() == ["KEY.task.json", "KEY.verdict.json", GUIDE, "rubric-criterion.md"]
+
+
+def test_the_answer_about_what_is_expected_is_a_list_of_steps(desk: Desk) -> None:
+    asked = request(criteria=())
+    desk.put({"nonce": NONCE, "reviewer": "Ada", "expectedTrajectory": []}, asked)
+    assert desk.ask(asked) is None
+    assert desk.fault == "expectedTrajectory must hold at least one step"
+    steps = [{"expected": "To say please."}]
+    desk.put({"nonce": NONCE, "reviewer": "Ada", "expectedTrajectory": steps}, asked)
+    assert desk.ask(asked) is not None
+    assert "rubric-expectation.md" in desk.names()
 
 
 def test_an_unknown_kind_is_an_error() -> None:
