@@ -6,7 +6,7 @@ What decides goes into the plan's digest; what only runs does not (DESIGN “Con
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from helix.checks.custom import load_modules
 from helix.errors import ConfigError, SelectionError, did_you_mean
 from helix.fieldpath import parse
-from helix.gate import FoldPlan, GateRow, Known, Policy
+from helix.gate import FoldPlan, GateRow, Known, Policy, Trusted
 from helix.grounding import check_fields
 from helix.judging import PacketSettings, Settings, VerifierSettings
 from helix.judging.probe import prompt_digest
@@ -29,6 +29,7 @@ from helix.pins import Verifier, make_pin, pin_dict, verifier_of
 from helix.registry import Judge, Registry
 from helix.runs import RunFiles
 from helix.suite import CompiledRow, CompiledSuite, compile, load
+from helix.trust import trust_digest, trusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,8 @@ def prepare(
     today = config.gate.today or today
     known = _known(config, compiled, today)
     plan = _plan(config, compiled, rows, judge, pin, verifier, registry, known, failing)
+    trusts = _trusts(config, rows, judge, plan)
+    plan = Plan.of({**plan.decides, "trust": trust_digest(trusts)}, plan.runs)
     return Prepared(
         config=config,
         registry=registry,
@@ -82,9 +85,19 @@ def prepare(
         pin=pin,
         verifier=verifier,
         plan=plan,
-        fold=_fold_plan(config, compiled, rows, plan, pin, verifier, known, today),
+        fold=_fold_plan(config, compiled, rows, plan, pin, verifier, known, today, trusts),
         failed_traces=None if failing is None else frozenset(t for t, _ in failing),
     )
+
+
+def _trusts(
+    config: Config, rows: Sequence[CompiledRow], judge: Judge, plan: Plan
+) -> dict[str, Trusted]:
+    """Return how the judge stands on the rows that it has a part in; nobody stands for nobody."""
+    if not judge.asks:
+        return {}
+    code = frozenset(row.id for row in rows if row.klass == "code")
+    return trusted(config.paths.state, plan.decides["suite"]["name"], plan.decides, code)
 
 
 def _check_axis(judge: JudgeConfig) -> None:
@@ -299,6 +312,7 @@ def _fold_plan(
     verifier: Verifier | None,
     known: Known,
     today: datetime.date,
+    trusts: Mapping[str, Trusted],
 ) -> FoldPlan:
     chosen = {row.id for row in rows}
     waivers = tuple(
@@ -308,7 +322,7 @@ def _fold_plan(
     return FoldPlan(
         subject=config.subject.name,
         suite=suite.suite.suite,
-        rows=tuple(_gate_row(row) for row in rows),
+        rows=tuple(_gate_row(row, trusts.get(row.id)) for row in rows),
         policy=Policy.of(config.gate),
         judge=JudgeRecord(backend=pin.backend, requested=pin_dict(pin)),
         verifier=JudgeRecord(backend="none", requested={})
@@ -329,7 +343,7 @@ def _fold_plan(
     )
 
 
-def _gate_row(row: CompiledRow) -> GateRow:
+def _gate_row(row: CompiledRow, trusted: Trusted | None) -> GateRow:
     discovery = row.criterion.discovery
     return GateRow(
         criterion_id=row.id,
@@ -339,4 +353,5 @@ def _gate_row(row: CompiledRow) -> GateRow:
         gating=row.gating,
         may_not_apply=row.criterion.may_not_apply,
         grounding=discovery.grounding if discovery else None,
+        trusted=trusted,
     )

@@ -6,7 +6,8 @@ pipeline is stale: it says which part has changed since (METHOD 43, 60).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ import msgspec
 
 from helix.errors import ArtifactError
 from helix.files import atomic_write, file_name
+from helix.gate import Trusted
 from helix.model.canonical import digest
 from helix.model.lines import decode_line, encode_page
-from helix.model.plan import Plan
-from helix.model.validation import VALIDATION_SCHEMA_VERSION, Pipeline, Trust
+from helix.model.validation import VALIDATION_SCHEMA_VERSION, Pipeline, Rate, Trust
+from helix.stats import Share
 
 FOLDER = "validation"
 _PARTS = {
@@ -56,11 +58,6 @@ def pipeline_digest(pipeline: Pipeline) -> str:
     return digest(msgspec.to_builtins(pipeline))
 
 
-def suite_of(plan: Plan) -> str:
-    """Return the name of a plan's suite."""
-    return str(plan.decides["suite"]["name"])
-
-
 def keep(state: str | Path, trust: Trust) -> Path:
     """Write a standing in the place of an earlier one under the same pipeline."""
     folder = _folder(state, trust.suite, trust.criterion_id)
@@ -89,6 +86,39 @@ def standing(
     changed = " and ".join(_changed(last.pipeline, pipeline))
     reason = f"{changed} changed since it was {last.status}"
     return msgspec.structs.replace(last, status="stale", reason=reason), reason
+
+
+def trusted(
+    state: str | Path, suite: str, decides: dict[str, Any], code: frozenset[str]
+) -> dict[str, Trusted]:
+    """Return how the judge of a plan stands on each of its rows in which it has a part."""
+    return {
+        criterion: _trusted(*standing(state, suite, criterion, pipeline))
+        for criterion, pipeline in pipelines(decides, code).items()
+        if criterion not in code
+    }
+
+
+def trust_digest(trusts: Mapping[str, Trusted]) -> str | None:
+    """Return the digest of all standings that were measured, because a gate may rest on them."""
+    found = {
+        criterion: [trust.status, *map(str, (*trust.tpr, *trust.tnr))]
+        for criterion, trust in trusts.items()
+        if trust.tpr is not None and trust.tnr is not None
+    }
+    return digest(found) if found else None
+
+
+def _trusted(trust: Trust | None, reason: str) -> Trusted:
+    if trust is None:
+        return Trusted(reason=reason)
+    return Trusted(trust.status, reason, _share(trust.tpr), _share(trust.tnr), trust.coverage)
+
+
+def _share(rate: Rate) -> Share:
+    """Return a rate on the size that tasks leave, the rate itself kept exact."""
+    size = Fraction(rate.effective)
+    return Share(Fraction(rate.k, rate.n) * size, size) if rate.n else Share(0, 0)
 
 
 def _pinned(asked: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -16,12 +16,14 @@ from helix.gate.states import (
     fold_traces,
     worst_state,
 )
+from helix.gate.trusted import Trusted
 
 __all__ = [
     "FoldPlan",
     "GateRow",
     "Known",
     "Policy",
+    "Trusted",
     "exact_ratio",
     "exit_code",
     "fold",

@@ -35,12 +35,16 @@ from helix.model.scorecard import (
     JudgeRecord,
     Ratio,
     Scorecard,
+    Status,
     TraceCounts,
     UsageTotals,
 )
 from helix.model.verdict import MatrixVerdictFile
 
 ITSELF = "helix"
+_WORST_STANDING: tuple[Status, ...] = (
+    "rejected", "stale", "unvalidated", "provisional", "validated",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,6 @@ def fold(
     states: list[GateState] = [component.verdict for component in components]
     if gaps:
         states.append("incomplete")
-    judged = plan.judge.backend != "none"
     return Scorecard(
         schema_version=SCORECARD_SCHEMA_VERSION,
         run_verdict=worst_state(states),
@@ -100,12 +103,19 @@ def fold(
         verifier=_answered(plan.verifier, run.verifier),
         load=survey.load,
         gate=_gate(plan, criteria, gaps),
-        validation={"status": "unvalidated" if judged else "na"},
+        validation=_validation(criteria),
         digests=plan.digests,
         usage=usage,
         skipped_criteria=plan.skipped_criteria,
         self_evaluation=plan.subject.strip().casefold() == ITSELF,
     )
+
+
+def _validation(criteria: tuple[CriterionRow, ...]) -> dict[str, Any]:
+    """Return the worst standing of all judged rows, and how many stand how; na without one."""
+    found = [row.standing.status for row in criteria if row.standing is not None]
+    counts = {status: found.count(status) for status in _WORST_STANDING if status in found}
+    return {"status": next(iter(counts), "na"), "criteria": counts}
 
 
 def _traces(

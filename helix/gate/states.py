@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Literal
 
 from helix.errors import ConfigError
+from helix.gate.trusted import Trusted
 from helix.model.config import GateConfig
 from helix.model.scorecard import CriterionResult, GateState
 from helix.model.verdict import CellState
@@ -27,7 +28,7 @@ _DECISIVE_FIRST: tuple[CriterionResult, ...] = ("fail", "uncertain", "pass")
 
 @dataclass(frozen=True, slots=True)
 class GateRow:
-    """What the gate knows of a criterion."""
+    """What the gate knows of a criterion; `trusted` is None where nobody judges it."""
 
     criterion_id: str
     component: str
@@ -36,6 +37,7 @@ class GateRow:
     gating: bool
     may_not_apply: bool = False
     grounding: str | None = None
+    trusted: Trusted | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +139,13 @@ def fold_traces(states: Iterable[CellState]) -> CriterionResult:
 
 
 def fold_rate(
-    states: Mapping[str, Sequence[CellState]], target: Fraction, confidence: float | None
+    states: Mapping[str, Sequence[CellState]],
+    target: Fraction,
+    confidence: float | None,
+    trusted: Trusted | None = None,
 ) -> CriterionResult:
     """Return what one criterion says by the rate policy; `states` are grouped by task."""
-    bounds = rate_bounds(states, confidence)
+    bounds = rate_bounds(states, confidence, trusted)
     if bounds is None:
         return "na"
     if bounds[0] >= target:
@@ -149,14 +154,19 @@ def fold_rate(
 
 
 def rate_bounds(
-    states: Mapping[str, Sequence[CellState]], confidence: float | None
+    states: Mapping[str, Sequence[CellState]],
+    confidence: float | None,
+    trusted: Trusted | None = None,
 ) -> tuple[Fraction | float, Fraction | float] | None:
     """Return the lowest and highest pass rate that the cells allow; None where all are na.
 
     na leaves the denominator; an undecided cell counts as fail for the lower bound and as pass
     for the upper. Without a confidence the bounds are counts, and exact; with one they are ends
-    of Wilson intervals, on the sample size that is left when runs of one task go together.
+    of Wilson intervals, on the sample size that is left when runs of one task go together. Of a
+    judge that was measured they are ends of the corrected interval (METHOD 61).
     """
+    if trusted is not None and trusted.measured:
+        return trusted.bounds(states, confidence)
     kept = {task: [s for s in group if s != "na"] for task, group in states.items()}
     flat = [state for group in kept.values() for state in group]
     if not flat:

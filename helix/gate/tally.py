@@ -19,6 +19,7 @@ from helix.gate.states import (
     fold_traces,
     rate_bounds,
 )
+from helix.gate.trusted import Trusted
 from helix.model.scorecard import (
     Blocked,
     Cells,
@@ -27,6 +28,7 @@ from helix.model.scorecard import (
     CriterionRow,
     GateState,
     Ratio,
+    Standing,
     Verification,
 )
 from helix.model.verdict import CellState, MatrixVerdictFile, NotApplicable, Verdict
@@ -95,7 +97,7 @@ class RowTally:
 
     def fold(self, policy: Policy, *, everything: bool) -> CriterionResult:
         """Fold over tasks and traces: every cell, or only those that count at the gate."""
-        return _folded(self._counted(everything=everything), policy)
+        return _folded(self._counted(everything=everything), policy, self.row.trusted)
 
     def _counted(self, *, everything: bool) -> dict[str, list[CellState]]:
         if not everything or not self.aside:
@@ -127,7 +129,12 @@ class RowTally:
             gate=effect,
             failing=tuple(self.failing),
             undecided=tuple(self.undecided),
+            standing=self._standing(),
         )
+
+    def _standing(self) -> Standing | None:
+        trusted = self.row.trusted
+        return None if trusted is None else trusted.standing(self._counted(everything=True))
 
     def _effect(
         self, result: CriterionResult, policy: Policy
@@ -159,14 +166,21 @@ class RowTally:
                 f"the judge ran without temperature 0 and was not measured stable on {on}: "
                 f"sampling.replicates={STEADY} or more must all agree"
             )
-        if policy.require_validated:
-            return "the judge is unvalidated, and gate.require_validated is set"
-        return None if policy.rate is None else "a rate by an unvalidated judge"
+        trusted = self.row.trusted or Trusted()
+        if policy.require_validated and trusted.status != "validated":
+            why = "" if trusted.tpr is None else f" ({trusted.reason})"
+            return f"the judge is {trusted.status}{why}, and gate.require_validated is set"
+        if policy.rate is None:
+            return None
+        if policy.per_task is not None:
+            return "a judge is measured on traces, so that its rate has no gate.per_task"
+        return None if trusted.measured else f"a rate by a judge that is {trusted.status}"
 
     def _open(self, policy: Policy) -> str:
         bounds = None
         if policy.rate is not None:
-            bounds = rate_bounds(_by_task(self.kept, policy), policy.confidence)
+            groups = _by_task(self.kept, policy)
+            bounds = rate_bounds(groups, policy.confidence, self.row.trusted)
         if bounds is None:
             return f"undecided on {_of(self.counts['uncertain'], self.counts.total(), 'trace')}"
         low, high = (f"{float(end):.1%}" for end in bounds)
@@ -293,10 +307,12 @@ class RunTally:
         )
 
 
-def _folded(groups: dict[str, list[CellState]], policy: Policy) -> CriterionResult:
+def _folded(
+    groups: dict[str, list[CellState]], policy: Policy, trusted: Trusted | None = None
+) -> CriterionResult:
     groups = _by_task(groups, policy)
     if policy.rate is not None:
-        return fold_rate(groups, policy.rate, policy.confidence)
+        return fold_rate(groups, policy.rate, policy.confidence, trusted)
     return fold_traces(state for states in groups.values() for state in states)
 
 

@@ -11,6 +11,7 @@ from helix.model.verdict import Shape
 
 GateState = Literal["pass", "fail", "incomplete"]
 CriterionResult = Literal["pass", "fail", "uncertain", "na"]
+Status = Literal["validated", "provisional", "rejected", "stale", "unvalidated"]
 SCORECARD_SCHEMA_VERSION = "1.0"
 
 
@@ -42,6 +43,20 @@ class ComponentResult(Whole, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
 
 
+class Standing(Whole, frozen=True, kw_only=True):
+    """How the judge stands on a criterion, and why (METHOD 60, 61).
+
+    `coverage` is of the labels that it was measured by. `rate` is the corrected pass rate of the
+    decided cells with its interval at 95 %; null where no correction may be made.
+    """
+
+    status: Status
+    reason: str
+    coverage: Ratio | None = None
+    rate: float | None = None
+    interval: tuple[float, float] | None = None
+
+
 class CriterionRow(Whole, frozen=True, kw_only=True):
     """One criterion over all traces: folded result, cell counts, k failing of n decided.
 
@@ -50,7 +65,8 @@ class CriterionRow(Whole, frozen=True, kw_only=True):
     `gate` is what the row does to its component after waivers and baseline; null does not gate.
     `waived` counts the cells that a waiver vouches for, by state. Against a baseline, `known`
     counts the failing cells that failed there already, and `new` those that count; else null.
-    `failing`, `undecided` and `newTraces` name at most 50 traces; the counts are whole.
+    `failing`, `undecided` and `newTraces` name at most 50 traces; the counts are whole. `standing`
+    is null where nobody judges.
     """
 
     criterion_id: str
@@ -72,6 +88,7 @@ class CriterionRow(Whole, frozen=True, kw_only=True):
     known: int | None = None
     new: int | None = None
     new_traces: tuple[str, ...] = ()
+    standing: Standing | None = None
 
 
 class Cells(Whole, frozen=True, kw_only=True):

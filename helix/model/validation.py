@@ -10,10 +10,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from helix.model.scorecard import Ratio, Whole
+from helix.model.scorecard import Ratio, Status, Whole
 from helix.model.verdict import CellState, Shape
 
-Status = Literal["validated", "provisional", "rejected", "stale", "unvalidated"]
 Split = Literal["train", "dev", "test", "all"]
 Word = Literal["pass", "fail", "cannot-decide"]
 Kind = Literal["false-pass", "false-fail", "over-abstain", "under-abstain"]

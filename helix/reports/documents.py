@@ -55,15 +55,16 @@ def _markdown(report: RunReport) -> Iterator[str]:
     for gap in card.gate.gaps:
         yield f"- gap: {md(gap)}"
     yield ""
-    yield "| criterion | severity | gating | result | fail | uncertain | pass | na |"
-    yield "|---|---|---|---|--:|--:|--:|--:|"
+    yield "| criterion | severity | gating | result | fail | uncertain | pass | na | judge |"
+    yield "|---|---|---|---|--:|--:|--:|--:|---|"
     for row in card.criteria:
         n = row.counts
         gating = "yes" if row.gating else "no"
         yield (
             f"| {md(row.criterion_id)} | {md(row.severity)} | {gating} "
             f"| {SYMBOLS[row.result]} {row.result} "
-            f"| {n.fail} | {n.uncertain} | {n.pass_} | {n.na} |"
+            f"| {n.fail} | {n.uncertain} | {n.pass_} | {n.na} "
+            f"| {md(summary.standing(row) or ('code' if row.klass == 'code' else 'nobody'))} |"
         )
     yield ""
     yield from _cells(report)

@@ -163,8 +163,24 @@ def verifier_line(card: Scorecard) -> str:
 
 def validation_line(card: Scorecard) -> str:
     """Return whether the judge was measured against people's labels under this pin."""
-    status = str(card.validation.get("status", "unvalidated"))
-    return "unvalidated for this pin" if status == "unvalidated" else status
+    counts: Mapping[str, int] = card.validation.get("criteria", {})
+    measured = {status: n for status, n in counts.items() if status != "unvalidated"}
+    if not measured:
+        status = str(card.validation.get("status", "unvalidated"))
+        return "unvalidated for this pin" if status == "unvalidated" else status
+    told = ", ".join(f"{status} on {n:,}" for status, n in counts.items())
+    return f"{told} of {counted(sum(counts.values()), 'judged criterion', 'judged criteria')}"
+
+
+def standing(row: CriterionRow) -> str | None:
+    """Return how the judge stands on a criterion, and the rate behind its errors; None for code."""
+    found = row.standing
+    if found is None:
+        return None
+    if found.rate is None or found.interval is None:
+        return f"judge {found.status}"
+    low, high = found.interval
+    return f"judge {found.status}, passes {found.rate:.1%} corrected ({low:.1%} to {high:.1%})"
 
 
 def cost(card: Scorecard) -> str:

@@ -143,7 +143,7 @@ def _failures(page: _Page, report: RunReport) -> None:
     card = report.scorecard
     for row, found in groups[:SHOWN_CRITERIA]:
         told = summary.fails_on(row.row, len(found))
-        _heading(page, "fail", row, told, summary.waived(card, row.id))
+        _heading(page, "fail", row, told, summary.standing(row.row), summary.waived(card, row.id))
         new = frozenset(row.row.new_traces)
         found.sort(key=lambda pair: pair[0].id not in new)
         for trace, cell in found[:SHOWN_TRACES]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
-from helix.model.scorecard import Ratio
+from helix.model.scorecard import Ratio, Status
 from helix.model.validation import (
     Abstained,
     Confusion,
@@ -16,7 +16,6 @@ from helix.model.validation import (
     Measured,
     Needed,
     Rate,
-    Status,
     Wanted,
 )
 from helix.stats import (

@@ -19,6 +19,7 @@ from helix.files import atomic_write
 from helix.labels import Cell as Place
 from helix.model.config import Config
 from helix.model.lines import encode_line, encode_page
+from helix.model.scorecard import Status
 from helix.model.validation import (
     VALIDATION_SCHEMA_VERSION,
     Comparison,
@@ -26,7 +27,6 @@ from helix.model.validation import (
     Disagreement,
     Drift,
     Measured,
-    Status,
     Trust,
     Use,
     Validation,

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix.gate import FoldPlan, GateRow, Known, Policy, fold
+from helix.gate import FoldPlan, GateRow, Known, Policy, Trusted, fold
 from helix.model.manifest import Load, LoadFailure, ManifestEntry, Survey
-from helix.model.scorecard import JudgeRecord, Scorecard, UsageTotals
+from helix.model.scorecard import JudgeRecord, Ratio, Scorecard, Status, UsageTotals
 from helix.model.verdict import (
     CodePart,
     Fidelity,
@@ -23,6 +23,7 @@ from helix.model.verdict import (
     Verification,
     Verifying,
 )
+from helix.stats import Share
 
 WHOLE = Fidelity(complete=True)
 CUT = Fidelity(complete=False, reason="cut off")
@@ -246,8 +247,8 @@ def test_where_no_gating_row_applied_the_gap_says_so() -> None:
 @pytest.mark.parametrize(
     ("policy", "reason"),
     [
-        (Policy(rate=Fraction(9, 10)), "a rate by an unvalidated judge"),
-        (Policy(rate=Fraction(9, 10), confidence=0.9), "a rate by an unvalidated judge"),
+        (Policy(rate=Fraction(9, 10)), "a rate by a judge that is unvalidated"),
+        (Policy(rate=Fraction(9, 10), confidence=0.9), "a rate by a judge that is unvalidated"),
         (
             Policy(require_validated=True),
             "the judge is unvalidated, and gate.require_validated is set",
@@ -298,6 +299,75 @@ def test_a_rate_by_an_unvalidated_judge_stays_incomplete() -> None:
     lines = [line(f"t{i}", {"c1": "pass"}) for i in range(4)]
     assert result([gate_row()], lines, policy=policy).run_verdict == "pass"
     assert result([gate_row(klass="judge")], lines, policy=policy).run_verdict == "incomplete"
+
+
+def measured(status: Status, tpr: int = 95, tnr: int = 95) -> Trusted:
+    return Trusted(status, "as labelled", Share(tpr, 100), Share(tnr, 100), Ratio(k=200, n=210))
+
+
+@pytest.mark.parametrize(
+    ("status", "passes", "verdict"),
+    [
+        ("validated", 600, "pass"),
+        ("provisional", 600, "pass"),
+        ("validated", 300, "fail"),
+        ("validated", 480, "incomplete"),
+        ("stale", 600, "incomplete"),
+        ("rejected", 300, "incomplete"),
+    ],
+)
+def test_a_judged_rate_counts_by_its_corrected_interval_once_it_was_measured(
+    status: Status, passes: int, verdict: str
+) -> None:
+    states = ["pass"] * passes + ["fail"] * (640 - passes)
+    lines = [line(f"t{i}", {"c1": state}, made="judge") for i, state in enumerate(states)]
+    rows = [gate_row(klass="judge", trusted=measured(status))]
+    card = result(rows, lines, policy=Policy(rate=Fraction(3, 4)))
+    assert card.run_verdict == verdict
+
+
+def test_undecided_cells_widen_a_corrected_rate_both_ways() -> None:
+    trusted, sure = measured("validated"), {"a": ["pass"] * 80 + ["fail"] * 20}
+    open_ = {"a": ["pass"] * 80 + ["fail"] * 20 + ["uncertain"] * 50 + ["na"] * 9}
+    alone = {str(i): [s] for i, s in enumerate(sure["a"])}
+    wider = {str(i): [s] for i, s in enumerate(open_["a"])}
+    low, high = trusted.bounds(alone, None) or (1.0, 0.0)
+    lower, higher = trusted.bounds(wider, None) or (1.0, 0.0)
+    assert lower < low < 0.8 < high < higher
+    assert trusted.bounds({"a": ["na"]}, None) is None
+    assert measured("validated", 50, 50).bounds(alone, None) == (0.0, 1.0)
+
+
+def test_a_validated_judge_may_gate_where_that_is_required_and_a_provisional_may_not() -> None:
+    lines = [line("t0", {"c1": "pass"}, made="judge")]
+    policy = Policy(require_validated=True)
+    for status, verdict in (("validated", "pass"), ("provisional", "incomplete")):
+        rows = [gate_row(klass="judge", trusted=measured(status))]  # type: ignore[arg-type]
+        card = result(rows, lines, policy=policy)
+        assert card.run_verdict == verdict
+    assert card.criteria[0].reason == (
+        "the judge is provisional (as labelled), and gate.require_validated is set"
+    )
+
+
+def test_the_scorecard_says_how_the_judge_stands_and_corrects_its_rate() -> None:
+    lines = [line(f"t{i}", {"c1": "pass", "c2": "pass", "c3": "pass"}) for i in range(8)]
+    lines += [line(f"u{i}", {"c1": "fail", "c2": "fail", "c3": "fail"}) for i in range(2)]
+    rows = [
+        gate_row("c1", klass="judge", trusted=measured("validated")),
+        gate_row("c2", klass="judge", trusted=Trusted()),
+        gate_row("c3"),
+    ]
+    card = result(rows, lines)
+    c1, c2, c3 = (row.standing for row in card.criteria)
+    assert c1 and c1.rate == pytest.approx((0.8 - 0.05) / 0.9)
+    assert c1.interval and c1.interval[0] < 0.8 < c1.interval[1]
+    assert c2 and (c2.status, c2.rate, c2.interval) == ("unvalidated", None, None)
+    assert c3 is None
+    assert card.validation == {
+        "status": "unvalidated",
+        "criteria": {"unvalidated": 1, "validated": 1},
+    }
 
 
 def test_a_rate_that_is_not_settled_says_between_what_it_lies() -> None:

@@ -146,6 +146,22 @@ def test_a_changed_criterion_is_stale_and_a_new_one_never_measured(desk: Desk) -
     )
 
 
+def test_a_later_run_knows_how_its_judge_stands_and_gates_by_it(desk: Desk) -> None:
+    strict = {"require_validated": True, "policy": "rate", "rate": {"target": "1/4"}}
+    before = evaluate(desk.config({}, gate=strict), run_dir=desk.folder / "before")
+    assert before.run_verdict == "incomplete"
+    assert before.scorecard.validation["status"] == "unvalidated"
+    desk.validate(HELD_OUT)
+    after = evaluate(desk.config({}, gate=strict), run_dir=desk.folder / "after")
+    assert after.run_verdict == "pass"
+    assert after.scorecard.validation == {"status": "validated", "criteria": {"validated": 1}}
+    found = next(row.standing for row in after.scorecard.criteria if row.standing is not None)
+    assert found.rate is not None and found.interval is not None
+    assert found.interval[0] < found.rate < found.interval[1]
+    plans = [done.prepared.plan for done in (before, after)]
+    assert plans[0].decides["trust"] is None and plans[1].decides["trust"] is not None
+
+
 def test_a_run_that_there_is_is_measured_without_asking_anybody(desk: Desk) -> None:
     made = desk.validate(HELD_OUT | {"split": "dev"}).validation
     (desk.folder / "script.py").unlink()

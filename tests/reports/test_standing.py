@@ -1,0 +1,74 @@
+"""How a judge stands, in the words that every report shares."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from helix.model.scorecard import Ratio, Standing
+from helix.reports import summary
+from helix.reports.documents import render_markdown
+from helix.reports.html import render_html
+from helix.reports.run import RunReport
+from helix.reports.terminal import render_text
+from tests.reports.sample import report
+
+MEASURED = Standing(
+    status="validated",
+    reason="TPR and TNR reach 0.90, and 0.80 at 95 %",
+    coverage=Ratio(k=90, n=100),
+    rate=0.8125,
+    interval=(0.7, 0.9),
+)
+STALE = Standing(status="stale", reason="the judge's pin changed since it was validated")
+COUNTS = {"stale": 1, "validated": 2}
+WORDS = "judge validated, passes 81.2% corrected (70.0% to 90.0%)"
+
+
+def standing_report(*standings: Standing | None) -> RunReport:
+    """Return a report whose first criteria stand so."""
+    made = report(2)
+    rows = made.scorecard.criteria
+    stands = [*standings, *[None] * (len(rows) - len(standings))]
+    changed = [
+        msgspec.structs.replace(row, standing=s) for row, s in zip(rows, stands, strict=True)
+    ]
+    card = msgspec.structs.replace(
+        made.scorecard,
+        criteria=tuple(changed),
+        validation={"status": "stale", "criteria": COUNTS},
+    )
+    views = [replace(view, row=row) for view, row in zip(made.rows, changed, strict=True)]
+    return replace(made, scorecard=card, rows=tuple(views))
+
+
+@pytest.mark.parametrize(
+    ("found", "told"), [(MEASURED, WORDS), (STALE, "judge stale"), (None, None)]
+)
+def test_a_rate_is_corrected_or_the_judge_is_marked(found: Standing | None, told: str) -> None:
+    row = msgspec.structs.replace(report(1).scorecard.criteria[0], standing=found)
+    assert summary.standing(row) == told
+
+
+def test_the_whole_is_told_by_standing_or_as_unvalidated() -> None:
+    card = standing_report(MEASURED).scorecard
+    assert summary.validation_line(card) == "stale on 1, validated on 2 of 3 judged criteria"
+    bare = msgspec.structs.replace(card, validation={"status": "unvalidated"})
+    assert summary.validation_line(bare) == "unvalidated for this pin"
+    none = msgspec.structs.replace(
+        card, validation={"status": "unvalidated", "criteria": {"unvalidated": 3}}
+    )
+    assert summary.validation_line(none) == "unvalidated for this pin"
+
+
+def test_every_report_says_it_beside_the_rate() -> None:
+    made = standing_report(MEASURED, STALE)
+    page = render_html(made).decode()
+    assert WORDS in page and STALE.reason.replace("'", "&#39;") in page
+    assert "No labels were compared" not in page
+    assert "No labels were compared" in render_html(report(2)).decode()
+    text = render_markdown(made).decode()
+    assert "judge stale" in text and "judge validated" in text
+    assert "stale on 1" in render_text(made, 80, color=False, ascii=False)
