@@ -31,6 +31,8 @@ def serve(args: argparse.Namespace) -> ExitCode:
     try:
         from helix.labels import server
     except ModuleNotFoundError as error:
+        if (error.name or "").startswith("helix."):
+            raise
         raise UsageError(
             f"helix labels serve needs {error.name}: pip install 'helix-evals[serve]'"
         ) from None
@@ -78,8 +80,13 @@ def _rows(criteria: Sequence[Criterion], wanted: Sequence[str]) -> list[Criterio
             raise SelectionError(unknown("criterion", name, active))
     if wanted:
         return [row for name, row in active.items() if name in wanted]
-    judged = [row for row in active.values() if row.klass in ("judge", "hybrid")]
+    judged = [row for row in active.values() if _is_judged(row)]
     return judged or list(active.values())
+
+
+def _is_judged(row: Criterion) -> bool:
+    """Whether a judge has a say in a row; one that names no class follows from its check."""
+    return row.klass in ("judge", "hybrid") or (row.klass is None and row.code_eval is None)
 
 
 def _unique(args: argparse.Namespace) -> list[Trace]:

@@ -138,7 +138,7 @@ class _Import:
         at, before = self._seen.get((label.cell, rater), (None, None))
         if at is not None and before != key and self.done.rows[at].label.label == word:
             self.done.rows[at] = _with_note(self.done.rows[at], label.note)
-            self.done.left_out["another word for a label that was taken"] += 1
+            self.done.left_out["said already under another key"] += 1
             return
         self._seen.setdefault((label.cell, rater), (len(self.done.rows), key))
         self.done.rows.append(Row(label, *self._place(record)))

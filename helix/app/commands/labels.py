@@ -140,7 +140,7 @@ def _import(args: argparse.Namespace) -> ExitCode:
     rows, again = joined(new, kept.rows)
     problems = [*kept.problems, *(problem for part in found for problem in part.problems)]
     problems += check(rows, traces=traces, criteria=criteria)
-    raise_problems(problems)
+    raise_problems(sorted(problems, key=lambda problem: (problem.file, problem.row)))
     if not new:
         raise LabelError(_nothing(args, found))
     write(_writable(args.out), [row.label for row in rows])
