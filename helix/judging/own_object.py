@@ -79,7 +79,7 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
 
     What begins as an object and is none ends the search: what stands inside was never said alone.
     """
-    decoder = json.JSONDecoder(object_pairs_hook=_no_conflict)
+    decoder = json.JSONDecoder(object_pairs_hook=_no_conflict, parse_constant=_no_constant)
     at = text.find("{")
     for _ in range(MAX_OBJECTS_TRIED):
         if at < 0:

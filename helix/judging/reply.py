@@ -40,6 +40,15 @@ from helix.model.verdict import (
 )
 
 MAX_REPLY_CHARACTERS = 2_000_000
+# As providers spell them; a program or a file may hand on what it was given.
+REFUSED = frozenset(
+    {"blocklist", "content_filter", "content_filtered", "guardrail_intervened",
+     "prohibited_content", "recitation", "refusal", "safety", "spii"}
+)  # fmt: skip
+CUT_OFF = frozenset(
+    {"incomplete", "length", "max_output_tokens", "max_tokens", "model_context_window_exceeded",
+     "model_length"}
+)  # fmt: skip
 S = TypeVar("S")
 LOCI = get_args(Locus)
 STEP_KINDS = get_args(StepKind)
@@ -184,12 +193,13 @@ def answer_of(value: dict[str, Any], repaired: bool, rows: Sequence[str]) -> Ans
 
 def object_of(reply: Reply, nonce: str) -> tuple[dict[str, Any], bool] | Unusable:
     """Return the one object of a reply and whether it was repaired, or why there is none."""
-    if reply.finish_reason in ("content_filter", "refusal"):
+    ended = (reply.finish_reason or "").strip().lower()
+    if ended in REFUSED:
         return Unusable("refusal", f"the judge refused (finish reason {reply.finish_reason})")
     if not trimmed(reply.text):
         text = "the content is empty; if reasoning used it up, raise judge.max_tokens"
         return Unusable("malformed", text)
-    if reply.finish_reason == "length":
+    if ended in CUT_OFF:
         return Unusable("malformed", "cut off at the output limit; raise judge.max_tokens")
     if len(reply.text) > MAX_REPLY_CHARACTERS:
         return Unusable("malformed", f"longer than {MAX_REPLY_CHARACTERS} characters")

@@ -62,7 +62,7 @@ def variants(shared: Path, name: str) -> list[tuple[dict[str, Any], dict[str, An
 
 
 def test_no_reply_case_is_left_out(shared: Path) -> None:
-    assert CASES == sorted(p.stem for p in (shared / "cases" / "judge_output").glob("*.json"))
+    assert sorted(p.stem for p in (shared / "cases" / "judge_output").glob("*.json")) == CASES
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -123,6 +123,8 @@ FAILS = reply(NONCE, verdict("c1", "fail"), verdict("c2", "fail"))
         (reply(NONCE, verdict("c1", refs="s1"), verdict("c2")), "not in the asked shape"),
         (BOTH[: len(BOTH) // 2], "cut off or no sound JSON"),
         (BOTH.replace('"because"', "NaN", 1), "NaN is not a JSON number"),
+        ("so: " + BOTH.replace('"because"', "NaN", 1), "NaN is not a JSON number"),
+        (BOTH.replace('"critique"', '"\\ud800critique"', 1), "not in the asked shape"),
         (BOTH + "\n" + BOTH.replace('"fail"', '"pass"'), "objects disagree"),
         ('{"a":' * 3000, "cut off or no sound JSON"),
         ('{"a":' * 900 + "[" + "1," * 900_000, "cut off or no sound JSON"),
@@ -143,7 +145,14 @@ def test_an_unusable_reply_is_named_and_never_read(text: str, reason: str) -> No
 
 @pytest.mark.parametrize(
     ("finish", "cause"),
-    [("length", "malformed"), ("content_filter", "refusal"), ("refusal", "refusal")],
+    [
+        ("length", "malformed"),
+        ("MAX_TOKENS", "malformed"),
+        ("max_output_tokens", "malformed"),
+        ("content_filter", "refusal"),
+        ("refusal", "refusal"),
+        ("SAFETY", "refusal"),
+    ],
 )
 def test_a_reply_that_was_cut_or_refused_is_not_read_even_if_it_parses(
     finish: str, cause: str
