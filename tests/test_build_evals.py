@@ -171,3 +171,13 @@ def test_a_dry_run_counts_a_question_for_every_row(built: Path) -> None:
     judge = whole.questions["judge"]
     assert (judge.to_ask, judge.cached) == (0, done.scorecard.usage.cache_hits)
     assert judge.cached > 10
+
+
+def test_one_run_sets_the_questions_of_all_rows_down(
+    built: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("judge=dispatch", "judge.script=null", "judge.dir=tray", "hydra.run.dir=waits")
+    assert build(*words, "sampling=random", "sampling.n=1", "sampling.seed=3") == 5
+    asked = [json.loads(p.read_text("utf-8")) for p in (built / "tray").glob("*.task.json")]
+    assert sorted(task["unit"]["criterionId"] for task in asked) == ["brief", "polite"]
+    assert len({task["unit"]["traceId"] for task in asked}) == 1
