@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from helix.gate.rates import failing_interval, repeats
 from helix.gate.states import (
     GateRow,
     Known,
@@ -28,7 +29,6 @@ from helix.model.scorecard import (
     CriterionRow,
     GateState,
     Ratio,
-    Standing,
     Verification,
 )
 from helix.model.verdict import CellState, MatrixVerdictFile, NotApplicable, Verdict
@@ -108,7 +108,7 @@ class RowTally:
     def finish(self, policy: Policy) -> CriterionRow:
         """Return the criterion's row of the scorecard."""
         effect, reason = self._effect(self.fold(policy, everything=False), policy)
-        c = self.counts
+        c, whole = self.counts, self._counted(everything=True)
         return CriterionRow(
             criterion_id=self.row.criterion_id,
             component=self.row.component,
@@ -129,12 +129,10 @@ class RowTally:
             gate=effect,
             failing=tuple(self.failing),
             undecided=tuple(self.undecided),
-            standing=self._standing(),
+            standing=self.row.trusted.standing(whole) if self.row.trusted else None,
+            failing_interval=failing_interval(whole),
+            repeats=repeats(whole),
         )
-
-    def _standing(self) -> Standing | None:
-        trusted = self.row.trusted
-        return None if trusted is None else trusted.standing(self._counted(everything=True))
 
     def _effect(
         self, result: CriterionResult, policy: Policy

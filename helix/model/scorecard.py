@@ -57,6 +57,19 @@ class Standing(Whole, frozen=True, kw_only=True):
     interval: tuple[float, float] | None = None
 
 
+class Repeats(Whole, frozen=True, kw_only=True):
+    """Several runs of one task: the chance that k of them all pass, and that any of them does.
+
+    `passHat[0]` is pass^1 and so on, up to the fewest runs of a task; exact. `undecided` counts the
+    tasks that are left out, because one of their runs is.
+    """
+
+    tasks: int
+    undecided: int
+    pass_hat: tuple[Ratio, ...]
+    pass_at: tuple[Ratio, ...]
+
+
 class CriterionRow(Whole, frozen=True, kw_only=True):
     """One criterion over all traces: folded result, cell counts, k failing of n decided.
 
@@ -66,7 +79,8 @@ class CriterionRow(Whole, frozen=True, kw_only=True):
     `waived` counts the cells that a waiver vouches for, by state. Against a baseline, `known`
     counts the failing cells that failed there already, and `new` those that count; else null.
     `failing`, `undecided` and `newTraces` name at most 50 traces; the counts are whole. `standing`
-    is null where nobody judges.
+    is null where nobody judges. `failingInterval` is that of `prevalence` at 95 %, null where
+    nothing was decided; `repeats` is null where no task has two runs.
     """
 
     criterion_id: str
@@ -89,6 +103,8 @@ class CriterionRow(Whole, frozen=True, kw_only=True):
     new: int | None = None
     new_traces: tuple[str, ...] = ()
     standing: Standing | None = None
+    failing_interval: tuple[float, float] | None = None
+    repeats: Repeats | None = None
 
 
 class Cells(Whole, frozen=True, kw_only=True):

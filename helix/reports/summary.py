@@ -200,7 +200,24 @@ def prevalence(row: CriterionRow) -> str:
     """Return how often a criterion fails among the cells that were decided."""
     if not row.prevalence.n:
         return "applies nowhere" if row.result == "na" else "never decided"
-    return f"fails {row.prevalence.k:,} of {row.prevalence.n:,} decided"
+    told = f"fails {row.prevalence.k:,} of {row.prevalence.n:,} decided"
+    if row.failing_interval is None:
+        return told
+    low, high = row.failing_interval
+    return f"{told} ({low:.0%} to {high:.0%})"
+
+
+def repeats(row: CriterionRow) -> str | None:
+    """Return pass^k and pass@k over runs of one task; None where no task has two."""
+    found = row.repeats
+    if found is None:
+        return None
+    left = f", {found.undecided:,} undecided" if found.undecided else ""
+    over = f"over {counted(found.tasks, 'task')}{left}"
+    if not found.pass_hat:
+        return f"pass^k undefined {over}"
+    k, always, ever = len(found.pass_hat), found.pass_hat[-1], found.pass_at[-1]
+    return f"pass^{k} {always.k / always.n:.1%}, pass@{k} {ever.k / ever.n:.1%} {over}"
 
 
 def scanned(scan: Scan) -> str:
