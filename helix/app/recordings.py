@@ -1,13 +1,14 @@
-"""From the reply cache to a recording file that `judge=replay` reads (METHOD 44)."""
+"""From kept replies or dispatched answers to recordings, which `judge=replay` reads (METHOD 44)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from helix.backends.dispatch import answered
 from helix.backends.mailbox import (
     Recording,
     RecordingHeader,
@@ -21,17 +22,21 @@ from helix.model.request import Reply
 from helix.pins import pin_dict
 from helix.runs import RunFiles
 
-MADE_HOW = "exported from the reply cache by helix cache export; each line says who answered"
+MADE_HOW = "exported by helix cache export; each line says who answered"
 Kept = tuple[Reply, Question]
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What an export wrote; `unnoted` replies were kept before Helix noted what they answer."""
+    """What an export wrote and what it left out.
+
+    Left out are replies that an earlier version kept without what they answer, and dispatched
+    answers that are unusable or have no question beside them.
+    """
 
     file: Path
     recordings: int
-    unnoted: int
+    left_out: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +63,10 @@ class _Run:
         return question.unit.trace_digest in self.traces and pin_dict(question.pin) in self.pins
 
 
-def export(state: str, out: str, run: str | None = None) -> Exported:
+def export(state: str, out: str, run: str | None = None, answers: str | None = None) -> Exported:
     """Write the kept replies as recordings, or those of one run; the rewrite is identical.
+
+    With `answers`, a folder of dispatched tasks, the answers there are written instead.
 
     Raises UsageError where nothing can be exported, where a file of another kind is in the way,
     and where two replies answer one unit, since a replay could not tell them apart.
@@ -70,30 +77,46 @@ def export(state: str, out: str, run: str | None = None) -> Exported:
     if target.exists() and not is_recordings(target):
         raise UsageError(f"--out {out} is there and holds no recordings; name another file")
     wanted = None if run is None else _Run.open(run)
-    kept, unnoted = _kept(state, wanted)
-    chosen = [_one(found, wanted) for found in kept.values()]
+    source = Path(state) / FOLDER if answers is None else Path(answers)
+    found = _cached(state) if answers is None else _dispatched(source)
+    kept, left_out = _by_unit(found, wanted)
+    chosen = [_one(replies, wanted) for replies in kept.values()]
     if not chosen:
-        why = f"; {unnoted} were kept without what they answer" if unnoted else ""
-        raise UsageError(f"no reply in {Path(state) / FOLDER} can be exported{why}")
+        why = f" ({left_out} do not say what they answer)" if left_out else ""
+        raise UsageError(f"no reply in {source} can be exported{why}")
     target.parent.mkdir(parents=True, exist_ok=True)
     recordings = [_recording(*pair) for pair in chosen]
     write_recordings(target, _header(recordings), recordings)
-    return Exported(target, len(recordings), unnoted)
+    return Exported(target, len(recordings), left_out)
 
 
-def _kept(state: str, wanted: _Run | None) -> tuple[dict[str, list[Kept]], int]:
-    """Return replies by the unit that they answer, and how many do not say what they answer."""
-    found: dict[str, list[Kept]] = defaultdict(list)
-    unnoted = 0
+def _cached(state: str) -> Iterator[Kept | None]:
     if not (Path(state) / FOLDER).is_dir():
-        return found, unnoted
+        return
     with open_cache(state) as cache:
         for _, reply, question in cache.entries():
-            if question is None:
-                unnoted += 1
-            elif wanted is None or wanted.has(question):
-                found[unit_key(question.unit)].append((reply, question))
-    return found, unnoted
+            yield None if question is None else (reply, question)
+
+
+def _dispatched(folder: Path) -> Iterator[Kept | None]:
+    if not folder.is_dir():
+        raise UsageError(f"--dispatch must be a folder of questions and answers (got {folder})")
+    for found in answered(folder):
+        yield None if found is None else (found[1], Question.of(found[0]))
+
+
+def _by_unit(
+    found: Iterable[Kept | None], wanted: _Run | None
+) -> tuple[dict[str, list[Kept]], int]:
+    """Return replies by the unit that they answer, and how many do not say what they answer."""
+    units: dict[str, list[Kept]] = defaultdict(list)
+    left_out = 0
+    for kept in found:
+        if kept is None:
+            left_out += 1
+        elif wanted is None or wanted.has(kept[1]):
+            units[unit_key(kept[1].unit)].append(kept)
+    return units, left_out
 
 
 def _one(found: list[Kept], wanted: _Run | None) -> Kept:
@@ -104,7 +127,7 @@ def _one(found: list[Kept], wanted: _Run | None) -> Kept:
         unit = question.unit
         hint = "--run RUN takes those of one run" if wanted is None else "set another paths.state"
         raise ArtifactError(
-            f"the cache holds {len(found)} replies to one unit ({unit.role} of trace "
+            f"there are {len(found)} replies to one unit ({unit.role} of trace "
             f"'{unit.trace_id}', replicate {unit.replicate}, attempt {unit.attempt}), asked with "
             f"other prompts or pins: {hint}"
         )
@@ -134,5 +157,5 @@ def _recording(reply: Reply, question: Question) -> Recording:
 def _header(recordings: Iterable[Recording]) -> RecordingHeader:
     by = sorted({one.made_by for one in recordings if one.made_by})
     return RecordingHeader(
-        recordings="replies from a reply cache", made_by=", ".join(by), made_how=MADE_HOW
+        recordings="replies that were asked for once", made_by=", ".join(by), made_how=MADE_HOW
     )

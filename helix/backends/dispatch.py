@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
@@ -144,6 +144,26 @@ def trays(backends: Iterable[object]) -> tuple[Tray, ...]:
     )
 
 
+def answered(folder: Path) -> Iterator[tuple[Request, Reply] | None]:
+    """Yield each question of a folder with its answer, by name.
+
+    None stands for an answer that cannot be used, and for one whose question is not there or was
+    changed.
+    """
+    for place in sorted(folder.glob("*.verdict.json")):
+        key = place.name.partition(".")[0]
+        task = _read(folder / f"{key}.packet.json") or _read(folder / f"{key}.task.json")
+        if task is None or not _is(task, key):
+            yield None
+            continue
+        request = request_of(task)
+        try:
+            text = answer_text(place)
+            yield None if text is None else (request, usable(text, request))
+        except Refused:
+            yield None
+
+
 def _unused(folder: Path, asked: set[str]) -> tuple[str, ...]:
     try:
         names = sorted(place.name for place in folder.iterdir())
@@ -190,13 +210,21 @@ def _unchanged(task: Path, key: str) -> None:
 
 def _holds(task: Path, key: str) -> bool:
     """Whether a file is the task of this key: its text has the digest that it is named by."""
+    found = _read(task)
+    return found is not None and _is(found, key)
+
+
+def _is(task: JudgeTask, key: str) -> bool:
+    return task.key == key == request_of(task).cache_key(PROTOCOL)
+
+
+def _read(place: Path) -> JudgeTask | None:
     try:
-        if task.is_symlink() or task.stat().st_size > _MOST_TASK_BYTES:
-            return False
-        found: JudgeTask = decode_line(task.read_bytes(), JudgeTask)
-        return found.key == key == request_of(found).cache_key(PROTOCOL)
+        if place.is_symlink() or place.stat().st_size > _MOST_TASK_BYTES:
+            return None
+        return decode_line(place.read_bytes(), JudgeTask)
     except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
-        return False
+        return None
 
 
 def _keep(place: Path, data: bytes) -> None:

@@ -106,7 +106,7 @@ def test_an_exported_run_replays_to_the_same_lines(desk: Desk, of_one_run: bool)
     run = str(desk.root / "live") if of_one_run else None
     out = desk.root / "recordings" / "live.jsonl"
     exported = export(str(desk.state), str(out), run)
-    assert (exported.recordings, exported.unnoted) == (7, 0), "with a re-prompt and the verifier"
+    assert (exported.recordings, exported.left_out) == (7, 0), "with a re-prompt and the verifier"
     replayed = desk.replay(out.parent)
     assert desk.lines("replayed") == desk.lines("live")
     assert replayed.scorecard.usage.calls == 0
@@ -150,7 +150,7 @@ def test_replies_kept_by_an_earlier_version_are_counted_and_left_out(
     assert told.out == f"1 recording in {out}\n"
     assert told.err.startswith("1 reply left out")
     assert main([*words, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["unnoted"] == 1
+    assert json.loads(capsys.readouterr().out)["leftOut"] == 1
     found = decode_line(out.read_bytes().splitlines()[1], Recording)
     assert (found.unit, found.nonce, found.model) == (UNIT, "n" * 32, None)
     assert found.made_by == "scripted:m"

@@ -88,7 +88,10 @@ class Desk:
 
     def evaluate(self, *words: str) -> Ran:
         given = ["subject.traces=runs.jsonl", "criteria.file=suite.yaml"]
-        code = main(["evaluate", *given, f"hydra.run.dir={self.run}", *words])
+        return self.command("evaluate", *given, f"hydra.run.dir={self.run}", *words)
+
+    def command(self, *words: str) -> Ran:
+        code = main(words)
         said = self._capsys.readouterr()
         return Ran(code, said.out, said.err)
 
@@ -291,3 +294,20 @@ def test_many_questions_are_counted_and_few_are_named() -> None:
     assert lines[SHOWN + 2].endswith("0.json, 1.json, 2.json, 3.json, 4.json and 4 more")
     assert not any("\x1b" in line for line in lines)
     assert told([Tray("here")], "helix evaluate") == ()
+
+
+def test_dispatched_answers_become_recordings_that_replay(desk: Desk) -> None:
+    """The questions need not be kept, nor the rubric stay as it is."""
+    desk.evaluate("judge.model=m")
+    judge, verifier = desk.examples()
+    desk.answer(judge)
+    desk.evaluate("judge.model=m")
+    desk.answer(verifier)
+    assert desk.evaluate("judge.model=m").returncode == 0
+    live = (desk.run / "verdicts.jsonl").read_bytes()
+    (desk.folder / f"{'0' * 64}.verdict.json").write_text("{}", encoding="utf-8")
+    exported = desk.command("cache", "export", "--dispatch", str(desk.folder), "--out", "r/r.jsonl")
+    assert (exported.returncode, exported.stdout) == (0, "2 recordings in r/r.jsonl\n")
+    assert exported.stderr.startswith("1 reply left out")
+    assert desk.evaluate("judge=replay", "judge.dir=r", "judge.model=m").returncode == 0
+    assert (desk.run / "verdicts.jsonl").read_bytes() == live

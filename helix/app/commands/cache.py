@@ -25,12 +25,15 @@ def run(argv: Sequence[str]) -> ExitCode:
     parser.add_argument("--state", default=".helix", help="paths.state of the runs (.helix)")
     parser.add_argument("--out", metavar="FILE", help="recording file to write, FILE.jsonl")
     parser.add_argument("--run", metavar="RUN", help="run directory: export its replies alone")
+    parser.add_argument(
+        "--dispatch", metavar="FOLDER", help="export the answers of a judge.dir instead"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     args = parser.parse_args(argv)
     if args.action == "export":
         return _export(args)
-    if args.out or args.run:
-        raise UsageError("--out and --run belong to: helix cache export")
+    if args.out or args.run or args.dispatch:
+        raise UsageError("--out, --run and --dispatch belong to: helix cache export")
     return _stats(args)
 
 
@@ -54,13 +57,14 @@ def _export(args: argparse.Namespace) -> ExitCode:
 
     if not args.out:
         raise UsageError("helix cache export needs the file to write: add --out FILE.jsonl")
-    done = export(args.state, args.out, args.run)
+    done = export(args.state, args.out, args.run, args.dispatch)
     if args.json:
-        told = {"file": str(done.file), "recordings": done.recordings, "unnoted": done.unnoted}
+        told = {"file": str(done.file), "recordings": done.recordings, "leftOut": done.left_out}
         console.say(json.dumps(told, indent=2))
         return ExitCode.PASS
     console.say(f"{counted(done.recordings, 'recording')} in {done.file}")
-    if done.unnoted:
-        left = counted(done.unnoted, "reply", "replies")
-        console.tell(f"{left} left out: an earlier version kept them without what they answer")
+    if done.left_out:
+        left = counted(done.left_out, "reply", "replies")
+        why = "cannot be used" if args.dispatch else "kept by an earlier version"
+        console.tell(f"{left} left out: {why}, or without what was asked")
     return ExitCode.PASS
