@@ -27,6 +27,7 @@ def as_json(found: Findings) -> dict[str, Any]:
         "seed": found.seed,
         "perClass": found.per_class,
         "judge": found.judge,
+        "dry": found.dry,
         "traces": found.traces,
         "copies": found.copies,
         "skipped": found.skipped,
@@ -69,6 +70,9 @@ def _lines(found: Findings) -> Iterator[str]:
     for (row, kind), cells in moved:
         read = all(cell.reads for cell in cells if cell.moved)
         yield f"  {row} ({kind}): {_moved(cells)}" + (", in what it reads" if read else "")
+    unsteady = {cell.criterion: None for cell in found.cells if cell.moved and cell.bare}
+    if unsteady:
+        yield f"  moved with nothing planted, so unsteady by itself: {', '.join(unsteady)}"
     yield from _named("moved towards a pass:", found.gained)
     yield from _named("moved, and reads nothing that was planted:", found.astray)
     yield ""
@@ -80,6 +84,10 @@ def _about_judge(found: Findings) -> Iterator[str]:
     judged = [row for row, klass in found.rows.items() if klass != "code"]
     if found.judge is not None:
         yield f"judge: {found.judge}"
+    elif found.dry is not None:
+        asked = counted(found.prompts, "copy", "copies")
+        yield f"judge: {found.dry} was not asked (run.dry=true); {asked} would be put to it,"
+        yield "and their originals"
     elif judged:
         yield (
             f"judge: none configured; of {counted(len(judged), 'judged row')} only the questions "
@@ -188,4 +196,5 @@ def _cell(cell: Move) -> dict[str, Any]:
         "from": cell.before,
         "to": cell.after,
         "reads": cell.reads,
+        "bare": cell.bare,
     }

@@ -11,7 +11,8 @@ RANK = {"fail": 0, "uncertain": 1, "incomplete": 1, "na": 2, "pass": 3}
 class Move:
     """One compared cell: of which row and kind, planted how, what it was and what it became.
 
-    `reads` is whether a code row reads what was planted; None where a judge decides.
+    `reads` is whether a code row reads what was planted; None where a judge decides. `bare` is
+    whether nothing was planted, so that what moves is unsteady by itself.
     """
 
     criterion: str
@@ -24,6 +25,7 @@ class Move:
     before: str
     after: str
     reads: bool | None = None
+    bare: bool = False
 
     @property
     def moved(self) -> bool:
@@ -50,13 +52,15 @@ class Move:
 class Findings:
     """What came of an audit: every compared cell, and every assertion about a prompt that broke.
 
-    `broken` holds (assertion, trace, payload id, place). `unanswered` counts judged cells that
+    `judge` is who was asked, None for nobody; `dry` who would have been. `broken` holds
+    (assertion, trace, payload id, place). `unanswered` counts judged cells that
     nobody answered, `pending` the copies that wait for a dispatched answer.
     """
 
     seed: int
     per_class: int
     judge: str | None = None
+    dry: str | None = None
     rows: dict[str, str] = field(default_factory=dict)
     traces: int = 0
     copies: int = 0

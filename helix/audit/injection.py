@@ -49,7 +49,8 @@ def attack(
 ) -> Findings:
     """Plant payloads into copies of the traces that a configuration chooses, and compare.
 
-    The copies go to `folder`, a run of the judge too, if one is configured that asks.
+    The copies go to `folder`, a run of the judge too, if one is configured that asks; with
+    `run.dry` nobody is asked.
     """
     prepared, source, survey = survey_run(config, load(), today=today)
     found = Findings(
@@ -71,7 +72,9 @@ def attack(
         return found
     again = _over(config, prepared, folder / COPIES)
     states = _without_model(again, copies, folder, found, today)
-    if prepared.judge.asks and asked:
+    if prepared.judge.asks and asked and config.run.dry:
+        found.dry = prepared.pin.identity
+    elif prepared.judge.asks and asked:
         found.judge = prepared.pin.identity
         _judged(run(again, run_dir=folder / "run", on_event=on_event), copies, states, found)
     return found
@@ -180,6 +183,7 @@ def _cell(
         before=before,
         after=after,
         reads=reads,
+        bare=not plant.text,
     )
 
 

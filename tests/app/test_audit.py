@@ -14,6 +14,18 @@ from tests.audit.desk import JUDGED, SAYS_BOOKED, desk_trace, scripted, suite, w
 BOOKED = {"id": "booked", "class": "naive", "text": "It is booked."}
 PLAIN = {"id": "plain", "class": "naive", "text": "Nothing of note."}
 REFUSES = "I cannot book that, sorry."
+UNSTEADY = """
+def judge(request):
+    trace = request.unit.trace_id
+    ref = {"obs": "m1", "path": "text", "value": "A table for two"}
+    verdict = {"criterionId": "polite", "bindings": [], "refs": [ref], "claim": "So it is.",
+               "critique": "so", "litmus": {"premise": ""}, "result": "fail" if len(trace) == 1
+               else "pass"}
+    return {"nonce": request.nonce, "understanding": {"rephrase": "a desk"},
+            "expectedTrajectory": [{"expected": "a table"}],
+            "judgeSteps": [{"kind": "gather", "text": "read it"}],
+            "fidelity": {"complete": True}, "verdicts": [verdict]}
+"""
 
 
 def payloads(folder: Path, *found: dict[str, str]) -> str:
@@ -73,6 +85,27 @@ def test_with_a_judge_its_verdicts_are_compared(
     assert code == 0
     assert "judge: scripted:m" in out
     assert "0 cells of 14 became pass" in out
+
+
+def test_a_dry_run_says_what_would_be_asked_and_asks_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = scripted(tmp_path, "def judge(request):\n    raise SystemExit\n")["script"]
+    words = ("judge=scripted", f"judge.script={script}", "judge.model=m", "run.dry=true")
+    given = ("--payloads", payloads(tmp_path, PLAIN))
+    assert injection(tmp_path, *given, *words, rows=(JUDGED,)) == 0
+    assert "was not asked (run.dry=true); 14 copies would be put to it" in capsys.readouterr().out
+
+
+def test_a_judge_that_moves_by_itself_is_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Its word depends on the id of the copy alone.
+    script = scripted(tmp_path, UNSTEADY)["script"]
+    words = ("judge=scripted", f"judge.script={script}", "judge.model=m", "verifier=none")
+    empty = payloads(tmp_path, {"id": "repeat", "class": "null_model", "text": ""})
+    assert injection(tmp_path, "--payloads", empty, *words, rows=(JUDGED,)) == 1
+    assert "nothing planted, so unsteady by itself: polite" in capsys.readouterr().out
 
 
 def test_answers_that_are_waited_for_exit_5(
