@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
+from helix.grounding.resolve import resolve_refs
 from helix.grounding.shown import Shown
+from helix.grounding.texts import fold, stands_in
 from helix.model.packet import MatrixPacket, Premise
+from helix.model.select import owner
 from helix.model.trace import Trace
-from helix.model.verdict import Ref
+from helix.model.verdict import MatchKind, Ref
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +53,32 @@ class Ground:
             verified=verified,
         )
 
+    def resolved(self, refs: Sequence[Ref]) -> tuple[Ref, ...]:
+        """Return refs resolved: in the trace, or in the words of a premise (METHOD 4, 30)."""
+        found = resolve_refs(self.trace, refs, complete_channels=self.complete_channels)
+        return tuple(self._of_premise(ref) if self._premise(ref) else ref for ref in found)
+
     def shows(self, ref: Ref) -> bool:
-        """Whether a ref that resolves stands on what was shown."""
-        return self.shown is None or self.shown.carries(self.trace, ref)
+        """Whether a ref that resolves stands on what was shown, as premises are."""
+        if self.shown is None or self._premise(ref) is not None:
+            return True
+        return self.shown.carries(self.trace, ref)
+
+    def _premise(self, ref: Ref) -> Premise | None:
+        """Return the premise that a ref names; what the trace has of that id comes first."""
+        if owner(self.trace, ref.obs) is not None:
+            return None
+        return next((premise for premise in self.premises if premise.id == ref.obs), None)
+
+    def _of_premise(self, ref: Ref) -> Ref:
+        premise = self._premise(ref)
+        text = fold(premise.text) if premise is not None else ""
+        cited = fold(ref.value or "")
+        if ref.path != "text" or ref.scan is not None or not stands_in(cited, text):
+            note = f"the premise '{ref.obs}' says no such thing at '{ref.path}'; cite its text"
+            return msgspec.structs.replace(ref, match="dead", note=note)
+        match: MatchKind = "exact" if cited == text else "contains"
+        return msgspec.structs.replace(ref, match=match, note=None)
 
     def covers(self, channel: str) -> bool:
         """Whether all of a channel was shown."""

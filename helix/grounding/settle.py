@@ -12,7 +12,7 @@ import msgspec
 
 from helix.grounding.bind import bind, lacking
 from helix.grounding.ground import Ground
-from helix.grounding.resolve import all_weak, dead, resolve_refs
+from helix.grounding.resolve import all_weak, dead
 from helix.grounding.texts import fold
 from helix.model.verdict import (
     Assumption,
@@ -33,16 +33,11 @@ def resolved(verdict: Verdict, ground: Ground) -> Verdict:
     An assumption is verified only as a premise that people vouch for; what a judge alone calls
     verified is unverified (METHOD 7).
     """
-    channels = ground.complete_channels
     bindings = tuple(
-        b
-        if b.ref is None
-        else msgspec.structs.replace(
-            b, ref=resolve_refs(ground.trace, [b.ref], complete_channels=channels)[0]
-        )
+        b if b.ref is None else msgspec.structs.replace(b, ref=ground.resolved([b.ref])[0])
         for b in verdict.bindings
     )
-    refs = resolve_refs(ground.trace, verdict.refs, complete_channels=channels)
+    refs = ground.resolved(verdict.refs)
     assumptions = tuple(_as_vouched(assumption, ground) for assumption in verdict.assumptions)
     return msgspec.structs.replace(verdict, refs=refs, bindings=bindings, assumptions=assumptions)
 
@@ -90,7 +85,7 @@ def settle(verdict: Verdict, terms: Sequence[str], ground: Ground) -> Verdict:
 
 def settle_na(entry: NotApplicable, ground: Ground) -> NotApplicable | Verdict:
     """Return a judge's na if its proof resolves, else an uncertain verdict, kind scope."""
-    refs = resolve_refs(ground.trace, entry.refs, complete_channels=ground.complete_channels)
+    refs = ground.resolved(entry.refs)
     unread = any(not ground.shows(ref) for ref in refs if ref.match != "dead")
     if refs and not dead(refs) and not all_weak(refs) and not unread:
         return msgspec.structs.replace(entry, refs=refs)

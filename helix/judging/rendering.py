@@ -90,8 +90,12 @@ def surroundings(packet: MatrixPacket, channels: tuple[str, ...]) -> list[str]:
     """Return what is known besides the recording: the agent, premises, complete channels."""
     parts = ["", "## the agent", _profile(packet)]
     if packet.premises:
-        parts += ["", "## premises that people vouch for, citable by id"]
-        parts += [f"{p.id} ({p.kind}, {p.by}, {p.at}): {p.text}" for p in packet.premises]
+        parts += ["", "## premises that people vouch for"]
+        parts += [
+            f"[{on_one_line(p.id)}] text — premise, {p.kind}, {on_one_line(p.by)}, "
+            f"{on_one_line(p.at)}\n{indented(p.text)}"
+            for p in packet.premises
+        ]
     declared = ", ".join(channels) or "none"
     return [*parts, "", f"channels declared complete: {declared}"]
 
@@ -205,6 +209,10 @@ def _profile(packet: MatrixPacket) -> str:
         "skill": profile.skill,
         "scope": profile.scope,
         "harness": profile.harness,
+        "version": profile.version,
+        "events": ", ".join(profile.events),
+        "routes": ", ".join(profile.routes),
+        "this account": profile.provenance,
         "inferred": ", ".join(profile.inferred_fields),
     }
     return "\n".join(f"{key}: {value}" for key, value in facts.items() if value)

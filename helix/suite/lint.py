@@ -63,7 +63,9 @@ def _warnings(criterion: Criterion, compiled: CompiledRow | None) -> Iterator[tu
     judged = klass != "code"
     if judged and not criterion.terms:
         text = "is missing: list the words that need a referent in the trace"
-        yield "terms", text
+        yield "terms", f"{text}; `helix criteria terms` proposes some"
+    if any(not term.strip() for term in criterion.terms):
+        yield "terms", "holds an empty one, which refers to nothing in any trace"
     if judged and not criterion.judge_inputs:
         yield "judge_inputs", "is missing: name the least that this row needs to read"
     if klass == "code" and criterion.generality == "specific-semantic":
