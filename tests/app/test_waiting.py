@@ -198,6 +198,22 @@ def test_every_field_of_an_answer_is_explained_in_the_guide(desk: Desk) -> None:
     assert {"reviewer", *schema["required"], *verdict["properties"]} <= explained
 
 
+def test_a_question_about_one_criterion_is_answered_by_one_verdict(desk: Desk) -> None:
+    words = ["judge.model=m", "judge.axis=criterion", "verifier=none"]
+    assert desk.evaluate(*words).returncode == 5
+    # The slice of the row shows what the run ended with, and not the message.
+    example = desk.examples()[0].replace(
+        '"m2", "path": "text"', '"loan-7", "path": "output.response"'
+    )
+    verdicts = {v["criterionId"]: v for v in json.loads(example)["verdicts"]}
+    for task in desk.waiting():
+        verdict = verdicts[task["unit"]["criterionId"]]
+        answer = {"nonce": task["nonce"], "reviewer": "Ada", **verdict}
+        (desk.root / task["answer"]).write_text(json.dumps(answer), encoding="utf-8")
+    assert desk.evaluate(*words).returncode == 0
+    assert desk.line()["denseMap"] == {"due-date-told": "pass", "house-style": "uncertain"}
+
+
 def test_a_mended_file_is_read_and_a_broken_one_ends_nothing(desk: Desk) -> None:
     desk.evaluate("judge.model=m")
     judge = desk.examples()[0]
