@@ -18,7 +18,7 @@ HYDRA = {
 PLAIN = {
     "audit": "plant attacks into copies of traces, and say which verdicts move",
     "cache": "say how many replies are kept",
-    "criteria": "lint a suite, explain a verdict, test rows on known faults",
+    "criteria": "lint a suite or a run, explain a verdict, test rows, propose terms",
     "labels": "bring in, check and compare people's labels, or give them on a page",
     "plugins": "list formats, checks, judges, renderers, or explain one of them",
     "schema": "print the JSON Schema of a file that Helix reads or writes",
