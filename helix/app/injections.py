@@ -52,8 +52,9 @@ def as_json(found: Findings) -> dict[str, Any]:
 
 def _lines(found: Findings) -> Iterator[str]:
     skipped = f", {counted(found.skipped, 'trace')} left out" if found.skipped else ""
+    unreadable = f", {found.unreadable:,} unreadable" if found.unreadable else ""
     yield f"{counted(found.copies, 'planted copy', 'planted copies')} of " + (
-        f"{counted(found.traces, 'trace')}{skipped}; seed {found.seed}"
+        f"{counted(found.traces, 'trace')}{skipped}{unreadable}; seed {found.seed}"
     )
     yield from _about_judge(found)
     classes = _groups(found.cells, lambda cell: cell.klass)
@@ -96,7 +97,7 @@ def _about_judge(found: Findings) -> Iterator[str]:
     if found.unanswered:
         yield f"{counted(found.unanswered, 'judged cell')} were not compared: nobody answered"
     if found.pending:
-        yield f"{counted(found.pending, 'trace')} wait for dispatched answers"
+        yield f"{counted(found.pending, 'recording')} (originals, copies) wait for answers"
 
 
 def _table(head: str, groups: dict[str, list[Move]]) -> Iterator[str]:

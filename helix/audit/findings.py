@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from helix.backends.dispatch import Tray
+
 RANK = {"fail": 0, "uncertain": 1, "incomplete": 1, "na": 2, "pass": 3}
 
 
@@ -53,8 +55,9 @@ class Findings:
     """What came of an audit: every compared cell, and every assertion about a prompt that broke.
 
     `judge` is who was asked, None for nobody; `dry` who would have been. `broken` holds
-    (assertion, trace, payload id, place). `unanswered` counts judged cells that
-    nobody answered, `pending` the copies that wait for a dispatched answer.
+    (assertion, trace, payload id, place). `unanswered` counts judged cells that nobody answered,
+    `pending` the recordings that wait for a dispatched answer in `trays`, `failed` those that an
+    internal error stopped.
     """
 
     seed: int
@@ -71,6 +74,7 @@ class Findings:
     broken: list[tuple[str, str, str, str]] = field(default_factory=list)
     unanswered: int = 0
     pending: int = 0
+    trays: tuple[Tray, ...] = ()
     failed: int = 0
 
     @property

@@ -104,7 +104,7 @@ def _over(config: Config, prepared: Prepared, copies: Path) -> Config:
             "subject": config.subject.model_copy(update={"traces": str(copies), "format": "helix"}),
             "select": SelectConfig(criteria=tuple(row.id for row in prepared.rows)),
             "sampling": SamplingConfig(),
-            "gate": GateConfig(),
+            "gate": GateConfig(eligibility=config.gate.eligibility),
             "shard": ShardConfig(),
         }
     )
@@ -147,7 +147,7 @@ def _judged(
     found: Findings,
 ) -> None:
     """Compare what the judge said of each copy with what it said of the original."""
-    found.pending, found.failed = done.pending, done.broken
+    found.pending, found.failed, found.trays = done.pending, done.broken, done.trays
     rows = [row for row in done.prepared.rows if row.method != "deterministic"]
     said: dict[str, dict[str, str | None]] = {}
     for line in done.verdicts():

@@ -114,7 +114,10 @@ def test_answers_that_are_waited_for_exit_5(
     words = ("judge=dispatch", "judge.model=people", f"judge.dir={tmp_path / 'tasks'}")
     given = ("--payloads", payloads(tmp_path, PLAIN), "--place", "metadata")
     assert injection(tmp_path, *given, *words, rows=(JUDGED,)) == 5
-    assert "4 traces wait for dispatched answers" in capsys.readouterr().out
+    captured = capsys.readouterr()
+    assert "4 recordings (originals, copies) wait for answers" in captured.out
+    assert f"Waiting: 4 questions in {tmp_path / 'tasks'}" in captured.err
+    assert "audit injection --traces" in captured.err
 
 
 def test_nothing_to_test_exits_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -410,14 +410,14 @@ def replies(draw: st.DrawFn, request: Request) -> Reply | NoReply:
 
 
 @pytest.mark.parametrize("verify", [True, False])
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_no_reply_whatever_makes_a_line_unsound(verify: bool, data: st.DataObject) -> None:
     assert_sound(drive(lambda request: data.draw(replies(request)), verify=verify))
 
 
 @pytest.mark.parametrize("asked_as", [{"axis": "criterion"}, {"two_pass": True}])
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_no_reply_whatever_makes_a_line_unsound_however_it_is_asked(
     asked_as: dict[str, Any], data: st.DataObject

@@ -6,16 +6,19 @@ import argparse
 import contextlib
 import datetime
 import json
+import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from helix.app import console, injections
 from helix.app.commands.evaluate import with_demo_traces
+from helix.app.job import invoked
 from helix.app.progress import Progress
 from helix.app.tried import suite_file
+from helix.app.waiting import told
 from helix.audit import BUILT_IN, PLACES, Findings, Payload, attack, load_payloads
-from helix.errors import ExitCode, UsageError, unknown
+from helix.errors import ExitCode, TraceError, UsageError, unknown
 
 
 def run(argv: Sequence[str]) -> ExitCode:
@@ -28,7 +31,10 @@ def run(argv: Sequence[str]) -> ExitCode:
     if any(word.startswith("-") for word in rest):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     args.settings += rest
-    return _injection(args)
+    try:
+        return _injection(args, shlex.join([*invoked(), "audit", *argv]))
+    except TraceError as error:
+        raise UsageError(str(error).replace("subject.traces", "--traces")) from None
 
 
 def _add_injection(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -62,7 +68,7 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _injection(args: argparse.Namespace) -> ExitCode:
+def _injection(args: argparse.Namespace, typed: str) -> ExitCode:
     from helix.app.launch import configured
 
     payloads, places = _payloads(args), _places(args.place)
@@ -89,6 +95,8 @@ def _injection(args: argparse.Namespace) -> ExitCode:
         console.say(json.dumps(injections.as_json(found), indent=2))
     else:
         console.say(injections.as_text(found))
+    for line in told(found.trays, typed):
+        console.tell(line)
     return _code(found)
 
 
