@@ -36,11 +36,12 @@ def serve(args: argparse.Namespace) -> ExitCode:
         raise UsageError(
             f"helix labels serve needs {error.name}: pip install 'helix-evals[serve]'"
         ) from None
-    if not args.rater.strip():
+    rater = args.rater.strip()
+    if not rater:
         raise UsageError("--rater must be the name of who labels (got nothing)")
     from helix.reports import labelling
 
-    desk = _desk(args)
+    desk = _desk(args, rater)
     try:
         listening = server.bound(args.port)
         port = listening.getsockname()[1]
@@ -58,18 +59,18 @@ def serve(args: argparse.Namespace) -> ExitCode:
     return ExitCode.PASS
 
 
-def _desk(args: argparse.Namespace) -> Desk:
+def _desk(args: argparse.Namespace, rater: str) -> Desk:
     criteria = _rows(load(suite_file(args.suite)).criteria, args.criterion)
     cells = tasks(_unique(args), criteria)
     if not cells:
         raise SelectionError("there is no cell to label: no trace can be read, or no row is for it")
-    store = Store(args.labels, args.rater)
+    store = Store(args.labels, rater)
     try:
         judged = {} if args.run is None else _judged(args.run)
     except BaseException:
         store.close()
         raise
-    return Desk(cells, store, args.rater, _now, judged, blind=not args.no_blind)
+    return Desk(cells, store, rater, _now, judged, blind=not args.no_blind)
 
 
 def _rows(criteria: Sequence[Criterion], wanted: Sequence[str]) -> list[Criterion]:

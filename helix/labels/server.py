@@ -53,8 +53,10 @@ Assets = Mapping[str, tuple[str, bytes]]
 
 
 class Given(Record):
-    """What the page sends for a cell."""
+    """What the page sends for a cell, which it names: a page may be older than the server."""
 
+    trace: str
+    criterion: str
     label: Word
     refs: tuple[RefSpec, ...] = ()
     note: str | None = Field(default=None, max_length=LONGEST_NOTE)
@@ -100,18 +102,16 @@ def build(desk: Desk, page: Page, assets: Assets, token: str, port: int) -> ASGI
         return Response(text.encode("utf-8", "replace"), media_type="text/html; charset=utf-8")
 
     async def given(request: Request) -> Response:
-        at = request.path_params["at"]
-        if at >= len(desk.tasks):
-            raise LabelError("there is no such cell")
         sent = Given.model_validate(await _json(request))
-        after = desk.give(at, sent.label, sent.refs, sent.note)
+        task = _task(desk, request)
+        if task.cell != (sent.trace, sent.criterion):
+            raise LabelError("this page is of another session: load it again")
+        after = desk.give(task.at, sent.label, sent.refs, sent.note)
         return _answer({"next": f"/cell/{after}", "labelled": desk.labelled})
 
     async def cited(request: Request) -> Response:
-        at = request.path_params["at"]
-        if at >= len(desk.tasks):
-            raise LabelError("there is no such cell")
-        found = desk.resolved(at, RefSpec.model_validate(await _json(request)))
+        ref = RefSpec.model_validate(await _json(request))
+        found = desk.resolved(_task(desk, request).at, ref)
         return _answer({"match": found.match})
 
     async def taken_back(request: Request) -> Response:
@@ -119,9 +119,11 @@ def build(desk: Desk, page: Page, assets: Assets, token: str, port: int) -> ASGI
         if undone is None:
             return _answer({"next": None})
         at, taken = undone
-        refs = [{"obs": ref.obs, "path": ref.path, "value": ref.value} for ref in taken.refs]
-        draft = {"refs": refs, "note": taken.note or ""}
-        return _answer({"next": f"/cell/{at}", "trace": taken.trace, "draft": draft})
+        told: dict[str, Any] = {"next": f"/cell/{at}", "trace": taken.trace}
+        if desk.label_of(desk.tasks[at]) is None:
+            refs = [{"obs": ref.obs, "path": ref.path, "value": ref.value} for ref in taken.refs]
+            told["draft"] = {"refs": refs, "note": taken.note or ""}
+        return _answer(told)
 
     routes = [
         Route("/", first),
@@ -194,6 +196,13 @@ class Guard:
     def _is_token(self, given: str | None) -> bool:
         known = self._token.encode("utf-8")
         return given is not None and secrets.compare_digest(given.encode("utf-8", "replace"), known)
+
+
+def _task(desk: Desk, request: Request) -> Task:
+    at: int = request.path_params["at"]
+    if at >= len(desk.tasks):
+        raise LabelError("there is no such cell")
+    return desk.tasks[at]
 
 
 def _asset(kind: str, data: bytes) -> Callable[[Request], Awaitable[Response]]:

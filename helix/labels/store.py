@@ -31,7 +31,8 @@ class Store:
     """
 
     def __init__(self, path: str | os.PathLike[str], rater: str) -> None:
-        self._path, self._rater = Path(path), rater
+        # Where a link leads to, or making the file anew would put it in the place of the link.
+        self._path, self._rater = Path(os.path.realpath(path)), rater
         self._handle = self._open()
         self._others: list[Label] = []
         self._own: dict[Cell, Label] = {}

@@ -201,6 +201,9 @@ def test_selected_text_becomes_evidence_that_resolves(browser: Any, folder: Path
         browser.get(f"{server.origin}/cell/40")
         select(browser, (".message .v", 7), (".message .v", 13))
         told(browser, "Cited.")
+        # Once is enough, however often it is cited.
+        browser.find_element(By.ID, "cite").click()
+        press(browser, "e")
         # A literal is cited as a whole.
         select(browser, (".call .v.literal", 0), (".call .v.literal", 1))
         until(browser, lambda b: len(b.find_elements(By.CSS_SELECTOR, "#refs li")) == 2)

@@ -26,6 +26,8 @@ from tests.labels.page import (
 pytest.importorskip("uvicorn", reason="the extra `serve` is not installed")
 pytest.importorskip("starlette", reason="the extra `serve` is not installed")
 
+CELL = {"trace": "t1", "criterion": "kind"}
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -125,7 +127,7 @@ def test_another_origin_is_refused_even_with_the_token(
     before = (folder / "ada.jsonl").read_bytes()
     assert ask(server, "/cell/0", **{**own(server), **headers})[0] == 403
     assert ask(server, f"/?token={server.token}", **headers)[0] == 403
-    assert post(server, "/cell/0", {"label": "pass"}, **headers)[0] == 403
+    assert post(server, "/cell/0", {**CELL, "label": "pass"}, **headers)[0] == 403
     assert post(server, "/undo", None, **headers)[0] == 403
     assert (folder / "ada.jsonl").read_bytes() == before
 
@@ -161,17 +163,20 @@ def test_every_answer_is_guarded(server: Served, path: str) -> None:
 @pytest.mark.parametrize(
     ("sent", "told"),
     [
-        ({"label": "maybe"}, "label must be pass, fail or cannot-decide (got 'maybe')"),
-        ({"label": "pass", "sure": 1}, "no key 'sure'"),
-        ({}, "label is missing"),
+        ({**CELL, "label": "maybe"}, "label must be pass, fail or cannot-decide (got 'maybe')"),
+        ({**CELL, "label": "pass", "sure": 1}, "no key 'sure'"),
+        ({**CELL}, "label is missing"),
+        ({"label": "pass"}, "trace is missing; criterion is missing"),
+        ({**CELL, "criterion": "right", "label": "pass"}, "this page is of another session"),
+        ({**CELL, "trace": "t2", "label": "pass"}, "this page is of another session"),
         ([], "must be an object"),
-        ({"label": "pass", "note": "x" * 4001}, "note must have at most 4,000 characters"),
+        ({**CELL, "label": "pass", "note": "x" * 4001}, "note must have at most 4,000 characters"),
         (
-            {"label": "pass", "refs": [{"obs": "m2", "path": "text", "value": "gone"}]},
+            {**CELL, "label": "pass", "refs": [{"obs": "m2", "path": "text", "value": "gone"}]},
             "no evidence",
         ),
         (
-            {"label": "pass", "refs": [{"obs": "m2", "path": "text", "value": "way"}] * 21},
+            {**CELL, "label": "pass", "refs": [{"obs": "m2", "path": "text", "value": "way"}] * 21},
             "at most 20",
         ),
     ],
@@ -194,7 +199,8 @@ def test_what_is_no_json_or_too_much_of_it_is_refused(server: Served) -> None:
 
 def test_a_label_is_in_the_file_when_the_answer_comes(server: Served, folder: Path) -> None:
     refs = [{"obs": "m2", "path": "text", "value": "parcel 4711"}]
-    status, answer = post(server, "/cell/1", {"label": "fail", "refs": refs, "note": "late"})
+    sent = {"trace": "t1", "criterion": "right", "label": "fail", "refs": refs, "note": "late"}
+    status, answer = post(server, "/cell/1", sent)
     assert (status, answer) == (200, {"next": "/cell/2", "labelled": 1})
     (line,) = labels_in(folder / "ada.jsonl")
     assert line.pop("when").endswith("Z")
@@ -212,7 +218,8 @@ def test_half_a_character_can_be_cited(server: Served, folder: Path) -> None:
     at = next(n for n, name in enumerate(["t1", *HOSTILE]) if name == "surrogate") * 2
     ref = {"obs": "m2", "path": "text", "value": "half \ud83d of a pair"}
     assert post(server, f"/cell/{at}/evidence", ref) == (200, {"match": "contains"})
-    assert post(server, f"/cell/{at}", {"label": "pass", "refs": [ref]})[0] == 200
+    sent = {"trace": "surrogate", "criterion": "kind", "label": "pass", "refs": [ref]}
+    assert post(server, f"/cell/{at}", sent)[0] == 200
     assert labels_in(folder / "ada.jsonl")[0]["refs"] == [ref]
     status, _, page = ask(server, f"/cell/{at}", Cookie=own(server)["Cookie"])
     assert status == 200 and b'half <span class="esc">\\ud83d</span> of a pair' in page
@@ -243,9 +250,10 @@ def test_what_a_trace_says_is_right_is_not_told(server: Served) -> None:
 
 def test_two_raters_label_at_once_in_files_of_their_own(server: Served, folder: Path) -> None:
     with served(folder, labels="ben.jsonl", rater="ben") as other:
-        assert post(other, "/cell/0", {"label": "fail"})[0] == 200
-        assert post(server, "/cell/0", {"label": "pass"})[0] == 200
-        assert post(other, "/cell/0", {"label": "pass"}, Cookie=own(server)["Cookie"])[0] == 403
+        assert post(other, "/cell/0", {**CELL, "label": "fail"})[0] == 200
+        assert post(server, "/cell/0", {**CELL, "label": "pass"})[0] == 200
+        stranger = own(server)["Cookie"]
+        assert post(other, "/cell/0", {**CELL, "label": "pass"}, Cookie=stranger)[0] == 403
     assert [line["rater"] for line in labels_in(folder / "ben.jsonl")] == ["ben"]
     assert [line["label"] for line in labels_in(folder / "ada.jsonl")] == ["pass"]
     post(server, "/undo", None)

@@ -312,6 +312,20 @@ def test_scores_of_models_in_real_langfuse_exports_are_no_labels(
         imported(tmp_path, "langfuse", *files)
 
 
+def test_what_a_file_holds_cannot_act_on_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = {"trace": "t\x1b[2J", "criterion": "c\u202e", "label": "\x07", "rater": "ada"}
+    file = str(write(tmp_path / "l.jsonl", line))
+    assert command.run(["check", file]) == ExitCode.FAIL
+    with pytest.raises(LabelError) as raised:
+        command.run(["agreement", file])
+    write(tmp_path / "l.jsonl", {**line, "label": "pass"})
+    assert command.run(["check", file]) == ExitCode.PASS
+    told = str(raised.value) + "".join(capsys.readouterr())
+    assert "c\\u202e" in told and not set(told) & set("\x1b\u202e\x07")
+
+
 def test_check_and_agreement_print_json_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -129,6 +129,16 @@ def test_a_write_that_breaks_off_leaves_the_file_as_it_was(file: Path) -> None:
     assert len(load(file)) == 2
 
 
+def test_a_link_to_the_file_stays_a_link(file: Path) -> None:
+    link = file.with_name("link.jsonl")
+    write(file, [])
+    link.symlink_to(file)
+    store = Store(link, "ada")
+    store.put(label("t1"))
+    store.put(label("t1", "fail"))
+    assert link.is_symlink() and load(file) == (label("t1", "fail"),)
+
+
 def test_a_file_in_no_folder_is_said_to_be(tmp_path: Path) -> None:
     with pytest.raises(LabelError, match="cannot be opened: No such file"):
         Store(tmp_path / "none" / "ada.jsonl", "ada")

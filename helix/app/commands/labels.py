@@ -33,7 +33,10 @@ def run(argv: Sequence[str]) -> ExitCode:
     _add_serve(commands)
     args = parser.parse_args(argv)
     handler: Callable[[argparse.Namespace], ExitCode] = args.handler
-    return handler(args)
+    try:
+        return handler(args)
+    except LabelError as error:
+        raise LabelError(visible(str(error))) from error
 
 
 def _add_import(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

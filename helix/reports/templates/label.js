@@ -7,7 +7,8 @@
   const steps = [...document.querySelectorAll(".step")];
   const values = [...document.querySelectorAll("[data-path]")];
   const draftOf = (trace, path) => "draft " + trace + " " + path;
-  const draft = draftOf(JSON.parse(body.dataset.trace), cell);
+  const trace = JSON.parse(body.dataset.trace), criterion = JSON.parse(body.dataset.criterion);
+  const draft = draftOf(trace, cell);
   const place = "place " + body.dataset.trace;
   let label = body.dataset.label;
   let refs = JSON.parse(body.dataset.refs);
@@ -58,7 +59,7 @@
     });
   }
 
-  const given = (word) => ({ label: word, refs, note: note.value.trim() || null });
+  const given = (word) => ({ trace, criterion, label: word, refs, note: note.value.trim() || null });
 
   const give = (word) => doing(async () => {
     const told = await post(cell, given(word));
@@ -77,7 +78,7 @@
     const told = await post("/undo", null);
     if (!told.next) throw new Error("There is nothing to undo.");
     // What the label was given with is kept, for the one that takes its place.
-    sessionStorage.setItem(draftOf(told.trace, told.next), JSON.stringify(told.draft));
+    if (told.draft) sessionStorage.setItem(draftOf(told.trace, told.next), JSON.stringify(told.draft));
     leave(told.next);
   });
 
@@ -125,9 +126,10 @@
   function add(value, text) {
     if ([...text].length > 200) throw new Error("Cite at most 200 characters.");
     const ref = { obs: JSON.parse(value.closest(".step").dataset.obs), path: JSON.parse(value.dataset.path), value: text };
-    if (refs.some((r) => r.obs === ref.obs && r.path === ref.path && r.value === ref.value)) return;
+    const cited = () => refs.some((r) => r.obs === ref.obs && r.path === ref.path && r.value === ref.value);
     const range = getSelection().rangeCount && !getSelection().isCollapsed ? getSelection().getRangeAt(0).cloneRange() : null;
     going = going.then(() => post(cell + "/evidence", ref)).then((told) => {
+      if (cited()) return;
       refs = [...refs, ref];
       if (range && window.Highlight) {
         if (!CSS.highlights.has("cited")) CSS.highlights.set("cited", new Highlight());
@@ -250,6 +252,9 @@
   document.addEventListener("pointerup", (event) => {
     if (event.target.closest && event.target.closest(".trace")) setTimeout(cite);
   });
+  // A press on the button must not take the selection away that it is about.
+  by("cite").addEventListener("pointerdown", (event) => event.preventDefault());
+  by("cite").addEventListener("click", keys.e);
   for (const button of document.querySelectorAll("[data-word]")) button.addEventListener("click", () => give(button.dataset.word));
   list.addEventListener("click", (event) => {
     const item = event.target.closest(".drop") && event.target.closest(".ev");
@@ -276,5 +281,4 @@
   }
   // Beside a trace the criterion stays in view; above it, it is what one starts from.
   if (matchMedia("(min-width: 60rem)").matches) scrollTo(0, Number(sessionStorage.getItem(place)) || 0);
-  by("statement").focus({ preventScroll: true });
 })();
