@@ -14,7 +14,7 @@ from typing import Any
 from helix.judging.conversation import Asking, converse
 from helix.judging.job import Job, Settings
 from helix.judging.judged import Judged
-from helix.judging.packet import omissions, sliced
+from helix.judging.packet import omissions, shows_anything, sliced
 from helix.judging.rendering import derive_nonce, recording, row_text, surroundings
 from helix.judging.rubric import ONE_CRITERION, RUBRIC, criterion_schema
 from helix.model.canonical import constant_text, digest
@@ -23,12 +23,14 @@ from helix.model.lines import portable
 from helix.model.packet import MatrixPacket, PacketRow
 from helix.model.request import Message, NoReply, Pending, Pin, Request, Unit
 from helix.model.trace import Source, Trace
+from helix.model.verdict import BlockedBy, Verdict
 
 
 def judge_rows(job: Job, rows: Sequence[Criterion], settings: Settings) -> Asking:
     """Ask for each row by itself, in suite order, and return what was answered, grounded.
 
     A row whose answer waits keeps nobody waiting: the others are asked before Pending is raised.
+    One whose slice is empty is not asked, and undecided (METHOD 41).
     """
     answered: list[Judged] = []
     waits: Pending | None = None
@@ -36,6 +38,9 @@ def judge_rows(job: Job, rows: Sequence[Criterion], settings: Settings) -> Askin
         packet = sliced(job.trace, [row], job.findings([row]), settings.packet)
         unit = job.unit([row], "criterion")
         request = render_row(packet, unit, settings.packet.pin, settings.channels)
+        if not shows_anything(packet):
+            answered.append(_skipped(row.criterion_id, request))
+            continue
         ground = settings.ground(job.trace, packet)
         try:
             judged = yield from converse(request, packet.criteria, ground, settings.models)
@@ -78,6 +83,27 @@ def _asked(row: PacketRow, nonce: str) -> str:
     parts = ["", "", "## the criterion", row_text(row), "", ONE_CRITERION]
     parts.append(f"Schema of the answer: {constant_text(criterion_schema(row.criterion_id))}")
     return "\n".join([*parts, f'Put "nonce": "{nonce}" first.'])
+
+
+def _skipped(criterion: str, request: Request) -> Judged:
+    text = "nothing that the row looks at is in this trace"
+    block = BlockedBy(kind="factual-intent", text=text)
+    verdict = Verdict(
+        criterion_id=criterion,
+        critique=text,
+        result="uncertain",
+        blocked_by=block,
+        cause="missing-field",
+    )
+    note = {"kind": "skip", "cause": "missing-field", "text": text, "criterion": criterion}
+    return Judged(
+        verdicts={criterion: verdict},
+        not_applicable={},
+        missing={},
+        prompt_digest=request.prompt_digest,
+        reply_digest=None,
+        decisions=(note,),
+    )
 
 
 def _of_row(criterion: str, judged: Judged, left_out: Sequence[dict[str, str]]) -> Judged:

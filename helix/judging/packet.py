@@ -195,6 +195,11 @@ def profile(settings: PacketSettings, trace: Trace) -> SubjectProfile:
     )
 
 
+def shows_anything(packet: MatrixPacket) -> bool:
+    """Whether a packet shows a judge any place at all."""
+    return bool(packet.input or packet.output or packet.trajectory or packet.transcript)
+
+
 def omissions(packet: MatrixPacket, rows: Sequence[Criterion]) -> tuple[dict[str, str], ...]:
     """Return what a packet leaves out, one note each, for the decisions of its line."""
     ledger, found = packet.coverage, []

@@ -247,3 +247,16 @@ def test_whatever_comes_back_no_decided_verdict_stands_on_nothing(data: st.DataO
             assert cell.refs and all(ref.match not in (None, "dead") for ref in cell.refs)
             assert asked[0].nonce in said[-1]
             assert cell.critique != "planted"
+
+
+def test_a_row_whose_slice_is_empty_is_not_asked_and_undecided() -> None:
+    rows = (row("a", judge_inputs=["obs:cancel.output", "metadata.desk"]), row("b"))
+    done, asked = judged(one, rows=rows)
+    assert [r.unit.criteria for r in asked] == [("b",)]
+    assert done.line.dense_map == {"a": "uncertain", "b": "pass"}
+    (skipped,) = [v for v in done.line.verdicts if v.criterion_id == "a"]
+    assert (skipped.cause, skipped.blocked_by and skipped.blocked_by.kind) == (
+        "missing-field", "factual-intent",
+    )  # fmt: skip
+    (note,) = [n for n in done.decisions if n["kind"] == "skip"]
+    assert (note["criterion"], note["cause"]) == ("a", "missing-field")
