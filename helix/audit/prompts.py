@@ -8,6 +8,7 @@ every row on evidence that is nowhere.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -28,8 +29,8 @@ ASSERTIONS = {
     "code": "rows that code decides are the same whatever the judge says",
 }
 MARGIN = "    "
-NOT_WHOLE = "Not all is shown:"
-WHOLE = "The recording is shown whole."
+LEDGER = ("Not all is shown:", "Outside the part ", "The recording is shown whole.")
+WHOLE = LEDGER[-1]
 
 
 @dataclass(slots=True)
@@ -118,35 +119,39 @@ def _decided(talk: Talk) -> bool:
 
 
 def _of_prompt(planted: str, request: Request, was: Request, canary: str) -> Iterator[str]:
-    inside, outside = _parted(request)
-    before, outside_before = _parted(was)
-    text = "\n".join(message.content for message in request.messages)
+    inside, outside, ledger = _parted(request)
+    before, outside_before, _ = _parted(was)
     if request.nonce in planted or _fences(request) != _fences(was):
         yield "nonce"
     if not _behind_margin(planted, inside, before):
         yield "margin"
     if outside != outside_before:
         yield "outside"
-    told = request.messages[1].content.count(f"\n{NOT_WHOLE}")
-    if not told and not _is_shown(planted, inside):
+    # A question about what is expected shows what was asked and nothing else.
+    shows_all = request.unit.criteria and all(line == WHOLE for line in ledger)
+    if shows_all and not _is_shown(planted, inside):
         yield "ledger"
-    if canary in text:
+    if any(canary in message.content for message in request.messages):
         yield "labels"
 
 
 def _fences(request: Request) -> tuple[int, ...]:
-    """Return how often the nonce, and each end of the fence with it, stands in a question."""
+    """Return how often the nonce, and each end of a fence with it, stands in a question."""
     text, nonce = request.messages[1].content, request.nonce
-    ends = (nonce, f"<<<RECORDING {nonce}\n", f"\nRECORDING {nonce}>>>\n")
-    return tuple(text.count(end) for end in ends)
+    ends = (nonce, rf"<<<\w+ {nonce}\n", rf"\n\w+ {nonce}>>>\n")
+    return tuple(len(re.findall(end, text)) for end in ends)
 
 
-def _parted(request: Request) -> tuple[str, str]:
-    """Return what stands inside the fence, and all else with nonce and ledger left out."""
-    inside, _, after = request.messages[1].content.partition(f"\nRECORDING {request.nonce}>>>")
-    kept = [ln for ln in after.split("\n") if not ln.startswith((NOT_WHOLE, WHOLE))]
+def _parted(request: Request) -> tuple[str, str, list[str]]:
+    """Return what stands inside the fences, what outside without nonce and ledger, the ledger."""
+    text, nonce = request.messages[1].content, request.nonce
+    fence = re.compile(rf"<<<(\w+) {nonce}\n(.*?)\n\1 {nonce}>>>", re.DOTALL)
+    inside = "\n".join(found[2] for found in fence.finditer(text))
+    lines = fence.sub("", text).split("\n")
+    ledger = [line for line in lines if line.startswith(LEDGER)]
+    kept = [line for line in lines if not line.startswith(LEDGER)]
     outside = "\n".join([request.messages[0].content, *kept])
-    return inside, outside.replace(request.nonce, "NONCE")
+    return inside, outside.replace(nonce, "NONCE"), ledger
 
 
 def _behind_margin(text: str, inside: str, before: str) -> bool:

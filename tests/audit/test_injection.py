@@ -122,6 +122,17 @@ def test_a_judge_that_is_told_that_the_recording_breaks_off_hides_fails(tmp_path
     assert {name for name, *_ in found.broken} == {"code"}, "and takes the rows of code with it"
 
 
+@pytest.mark.parametrize(
+    "asked_as", [{"axis": "criterion"}, {"two_pass": True}, {"axis": "code-quality"}]
+)
+def test_every_question_holds_however_it_is_asked(tmp_path: Path, asked_as: dict[str, Any]) -> None:
+    judge = {**scripted(tmp_path, "def judge(request):\n    return 'pass'\n"), **asked_as}
+    row = {**JUDGED, "judge_inputs": ["output.response"]}
+    found = attacked(tmp_path, [row], desk_trace(), judge=judge, verifier={"backend": "none"})
+    assert found.prompts >= 105
+    assert found.broken == []
+
+
 def test_nobody_who_answers_is_no_comparison(tmp_path: Path) -> None:
     judge = scripted(tmp_path, "def judge(request):\n    raise OSError('gone')\n")
     found = attacked(tmp_path, [JUDGED], desk_trace(), payloads=(PLEA,), judge=judge)
