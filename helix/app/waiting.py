@@ -23,6 +23,9 @@ def told(trays: Sequence[Tray], typed: str) -> tuple[str, ...]:
     for tray in trays:
         lines += _waiting(tray)
         lines += _unused(tray)
+        if tray.waiting and tray.idle:
+            what = counted(len(tray.idle), "more question")
+            lines.append(f"Not asked now: {what} in {tray.folder}, of other runs or prompts")
     guides = " and ".join(str(Path(tray.folder) / GUIDE) for tray in trays if tray.waiting)
     if guides:
         lines += [f"Next: answer them as {guides} says, then run the same command again:"]

@@ -55,11 +55,15 @@ class WaitingTask:
 
 @dataclass(frozen=True, slots=True)
 class Tray:
-    """How a folder of tasks stands after a run: what waits, and files that answered no task."""
+    """How a folder of tasks stands after a run: what waits, and what the run had no use for.
+
+    `unused` are files that answer no task of it, `idle` unanswered tasks that it did not ask.
+    """
 
     folder: str
     waiting: tuple[WaitingTask, ...] = ()
     unused: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -139,7 +143,7 @@ def trays(backends: Iterable[object]) -> tuple[Tray, ...]:
             seen.asked |= backend.seen.asked
             seen.waiting |= backend.seen.waiting
     return tuple(
-        Tray(str(folder), tuple(seen.waiting.values()), _unused(folder, seen.asked))
+        Tray(str(folder), tuple(seen.waiting.values()), *_strange(folder, seen.asked))
         for folder, seen in merged.items()
     )
 
@@ -164,17 +168,18 @@ def answered(folder: Path) -> Iterator[tuple[Request, Reply] | None]:
             yield None
 
 
-def _unused(folder: Path, asked: set[str]) -> tuple[str, ...]:
+def _strange(folder: Path, asked: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the files of a folder that answer nothing, and open tasks that were not asked."""
     try:
         names = sorted(place.name for place in folder.iterdir())
     except OSError:
-        return ()
-    found = []
-    for name in names:
-        answer = _ANSWER_NAME.fullmatch(name)
-        if answer[1] not in asked if answer else not _OWN_NAME.fullmatch(name):
-            found.append(name)
-    return tuple(found)
+        return (), ()
+    answers = {found[1]: name for name in names if (found := _ANSWER_NAME.fullmatch(name))}
+    used = {answers[key] for key in asked if key in answers}
+    unused = tuple(name for name in names if name not in used and not _OWN_NAME.fullmatch(name))
+    tasks = (name for name in names if _TASK_NAME.fullmatch(name))
+    known = asked | answers.keys()
+    return unused, tuple(name for name in tasks if name.partition(".")[0] not in known)
 
 
 def _task_name(request: Request, key: str) -> str:

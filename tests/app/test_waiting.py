@@ -303,13 +303,14 @@ def test_many_questions_are_counted_and_few_are_named() -> None:
         WaitingTask(f"{n:064x}.packet.json", "judge", f"t{n}\x1b[2J", 0) for n in range(50)
     )
     unused = tuple(f"{n}.json" for n in range(9))
-    lines = told([Tray("here", tasks, unused)], "helix evaluate")
+    lines = told([Tray("here", tasks, unused, ("a", "b"))], "helix evaluate")
     assert lines[0] == "Waiting: 50 questions in here"
-    assert len(lines) == 1 + SHOWN + 1 + 1 + 2
+    assert len(lines) == 1 + SHOWN + 1 + 1 + 1 + 2
     assert lines[SHOWN + 1] == "  and 30 more: the run's folder dispatch/ holds a copy of each"
     assert lines[SHOWN + 2].endswith("0.json, 1.json, 2.json, 3.json, 4.json and 4 more")
     assert not any("\x1b" in line for line in lines)
-    assert told([Tray("here")], "helix evaluate") == ()
+    assert lines[SHOWN + 3] == "Not asked now: 2 more questions in here, of other runs or prompts"
+    assert told([Tray("here", idle=("a",))], "helix evaluate") == ()
 
 
 def test_dispatched_answers_become_recordings_that_replay(desk: Desk) -> None:

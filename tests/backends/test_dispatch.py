@@ -366,7 +366,12 @@ def test_another_prompt_is_another_task_and_the_old_answer_is_listed_and_not_use
     old = desk.put(answer())
     (desk.folder / "verdict.json").write_text("{}", encoding="utf-8")
     assert desk.ask(request("Judge that.")) is None
-    assert desk.tray.unused == (old.name, "verdict.json")
+    mistyped = f"{desk.place(request('Judge that.')).name}.txt"
+    (desk.folder / mistyped).write_text("{}", encoding="utf-8")
+    assert set(desk.tray.unused) == {old.name, mistyped, "verdict.json"}
+    assert desk.tray.idle == ()
+    old.unlink()
+    assert desk.tray.idle == (f"{request().cache_key(PROTOCOL)}.packet.json",)
 
 
 def test_running_again_rewrites_nothing(desk: Desk) -> None:
