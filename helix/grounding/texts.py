@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -66,7 +67,7 @@ def leaves(trace: Trace) -> Iterator[Leaf]:
     """Yield every citable leaf: input, messages, observations in seq order, output, the rest."""
     yield from below(trace.id, ("input",), trace.input)
     done: list[Message | Observation] = [*trace.transcript, *trace.observations]
-    for item in sorted(done, key=lambda item: item.seq):
+    for item in sorted(done, key=_seq):
         yield from leaves_of(item)
     yield from below(trace.id, ("output",), trace.output)
     for root in ("metadata", "usage"):
@@ -74,20 +75,20 @@ def leaves(trace: Trace) -> Iterator[Leaf]:
             yield from below(trace.id, (root,), trace.part(root))
 
 
-def leaves_of(item: Message | Observation) -> Iterator[Leaf]:
-    """Yield what can be cited of one message or observation."""
+def leaves_of(item: Message | Observation) -> list[Leaf]:
+    """Return what can be cited of one message or observation."""
     if isinstance(item, Message):
-        yield Leaf(item.id, "text", item.text)
-        return
-    yield from below(item.id, ("input",), item.input)
-    yield from below(item.id, ("output",), item.output)
+        return [Leaf(item.id, "text", item.text)]
+    found = below(item.id, ("input",), item.input) + below(item.id, ("output",), item.output)
     for field in ("error", "status", "level"):
         if getattr(item, field) is not None:
-            yield Leaf(item.id, field, getattr(item, field))
+            found.append(Leaf(item.id, field, getattr(item, field)))
+    return found
 
 
-def below(obs: str, at: tuple[Step, ...], value: Any) -> Iterator[Leaf]:
-    """Yield the leaves of a value at an address; a root that was not recorded has none."""
+def below(obs: str, at: tuple[Step, ...], value: Any) -> list[Leaf]:
+    """Return the leaves of a value at an address; a root that was not recorded has none."""
+    found: list[Leaf] = []
     top = render_steps(at)
     stack: list[tuple[str, Any]] = [(top, value)]
     while stack:
@@ -97,7 +98,11 @@ def below(obs: str, at: tuple[Step, ...], value: Any) -> Iterator[Leaf]:
         elif isinstance(node, list) and node:
             stack += [(f"{path}[{i}]", node[i]) for i in range(len(node) - 1, -1, -1)]
         elif node is not None or path != top or len(at) > 1:
-            yield Leaf(obs, path, node)
+            found.append(Leaf(obs, path, node))
+    return found
+
+
+_seq = attrgetter("seq")
 
 
 def _word(character: str) -> bool:

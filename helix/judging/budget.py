@@ -185,25 +185,16 @@ def _is_cut(item: Item) -> bool:
 
 def _at_most(packet: MatrixPacket) -> int:
     """Return a number of characters that the packet does not pass, without rendering it."""
-    own = sum(map(_leaf_at_most, (*packet.input, *packet.output)))
-    said = sum(_heading_at_most(m.id, m.role) + MARGIN * len(m.text) for m in packet.transcript)
-    done = sum(
-        _heading_at_most(s.step.id, s.type, s.name, *s.flags) + sum(map(_leaf_at_most, s.leaves))
+    leaves = [*packet.input, *packet.output, *(x for s in packet.trajectory for x in s.leaves)]
+    names = sum([len(x.obs) + len(x.path) + len(x.same_as or "") for x in leaves])
+    names += sum([len(m.id) + len(m.role) for m in packet.transcript])
+    names += sum(
+        len(s.step.id) + len(s.type) + len(s.name) + sum(map(len, s.flags)) + len(s.flags)
         for s in packet.trajectory
     )
-    return own + said + done
-
-
-def _leaf_at_most(leaf: Leaf) -> int:
-    return (
-        ESCAPE * (len(leaf.obs) + len(leaf.path) + len(leaf.same_as or ""))
-        + MARGIN * len(leaf.text)
-        + WORDS
-    )
-
-
-def _heading_at_most(*names: str) -> int:
-    return ESCAPE * (sum(map(len, names)) + len(names)) + WORDS
+    texts = sum([len(x.text) for x in leaves]) + sum([len(m.text) for m in packet.transcript])
+    headings = len(leaves) + len(packet.transcript) + len(packet.trajectory)
+    return ESCAPE * names + MARGIN * texts + WORDS * headings
 
 
 def _size_of(packet: MatrixPacket) -> int:

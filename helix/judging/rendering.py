@@ -149,13 +149,14 @@ def step_text(step: ShownStep) -> str:
     flags = f" flags: {', '.join(map(on_one_line, step.flags))}" if step.flags else ""
     name = f"{on_one_line(step.type)} {on_one_line(step.name)}"
     head = f"[{on_one_line(step.step.id)}] step {step.step.n}: {name}{flags}"
-    lines = [head, *(f"  {leaf_text(leaf)}" for leaf in step.leaves)]
+    lines = [head, *[f"  {leaf_text(leaf)}" for leaf in step.leaves]]
     return "\n".join([*lines, f"  {step.left_out} values not shown"] if step.left_out else lines)
 
 
 def indented(text: str) -> str:
     """Set every line of a text behind a margin, so that none of them can pose as a heading."""
-    return "    " + "\n    ".join(text.splitlines() or [""])
+    lines = text.splitlines()
+    return "    " + (lines[0] if len(lines) == 1 else "\n    ".join(lines))
 
 
 def on_one_line(text: str) -> str:

@@ -6,7 +6,7 @@ that `cache_key` digests, and nothing else is (METHOD 44, DESIGN “Judge bounda
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -26,11 +26,16 @@ ReplySource = Literal["live", "cache", "recorded", "shared"]
 CHARACTERS_PER_TOKEN = 4
 
 
-class Message(msgspec.Struct, frozen=True):
+class Message(msgspec.Struct, frozen=True, dict=True):
     """One rendered message of a prompt."""
 
     role: Literal["system", "user", "assistant"]
     content: str
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """Role and content as keys digest them."""
+        return f"{self.role}\n{self.content}".encode(*_LOSSY)
 
 
 class Pin(msgspec.Struct, frozen=True, rename="camel"):
@@ -81,7 +86,7 @@ class Request(msgspec.Struct, frozen=True, rename="camel"):
     @property
     def prompt_digest(self) -> str:
         """The digest of the rendered messages: the key of the task (METHOD 39)."""
-        return digest_bytes(*(f"{m.role}\n{m.content}".encode(*_LOSSY) for m in self.messages))
+        return digest_bytes(*(message.encoded for message in self.messages))
 
     @property
     def recording_key(self) -> str:
@@ -103,7 +108,7 @@ class Request(msgspec.Struct, frozen=True, rename="camel"):
             "schema": constant_text(self.reply_schema),
         }
         header = "{" + ",".join(f'"{name}":{text}' for name, text in parts.items()) + "}"
-        bodies = (f"{m.role}\n{m.content}".encode(*_LOSSY) for m in self.messages)
+        bodies = (message.encoded for message in self.messages)
         return digest_bytes(header.encode(*_LOSSY), *bodies)
 
 
