@@ -77,6 +77,47 @@ def test_the_five_rows_gate_as_the_method_says(suite: Path) -> None:
     assert all("provisional" in r.tags for r in rows)
 
 
+STATES = """
+import json
+STATES = %r
+REF = {"obs": "hunk-1", "path": "output.text", "value": "if not prices:"}
+TERMS = {"Q1": "specification", "Q2": "diagnosis", "Q3": "what worked before",
+         "Q4": "changed code", "Q5": "change"}
+
+def judge(request):
+    if request.unit.role == "verifier":
+        found = [{"criterionId": c, "entails": True} for c in request.unit.criteria]
+        return {"nonce": request.nonce, "reviews": found}
+    return {"nonce": request.nonce, "verdicts": [cell(c) for c in request.unit.criteria]}
+
+def cell(criterion):
+    state = STATES.get(criterion[:2], "pass")
+    made = {"criterionId": criterion, "critique": "Read it.", "result": state, "refs": [REF],
+            "bindings": [{"term": TERMS[criterion[:2]], "ref": REF}], "claim": "It is so.",
+            "litmus": {"premise": ""}}
+    blocked = {"kind": "factual-intent", "text": "the callers"}
+    return {**made, "blockedBy": blocked} if state == "uncertain" else made
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict"),
+    [
+        ({}, "pass"),
+        ({"Q1": "fail"}, "fail"),
+        ({"Q4": "fail"}, "fail"),
+        ({"Q2": "uncertain"}, "incomplete"),
+        ({"Q3": "uncertain", "Q4": "fail"}, "fail"),
+        ({"Q5": "fail"}, "pass"),
+        ({"Q5": "uncertain"}, "pass"),
+    ],
+)
+def test_what_is_crit_or_high_blocks_and_med_is_advice(
+    tmp_path: Path, suite: Path, given: dict[str, str], verdict: str
+) -> None:
+    assert judged(tmp_path, suite, recorded(), STATES % given).run_verdict == verdict
+
+
 def test_without_a_diagnosis_code_says_that_its_row_does_not_apply(
     tmp_path: Path, suite: Path
 ) -> None:

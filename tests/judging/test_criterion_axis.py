@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix.judging import RUBRIC, Adjudicated, Job, fault_of
+from helix.judging import (
+    RUBRIC,
+    Adjudicated,
+    Job,
+    PacketSettings,
+    VerifierSettings,
+    adjudicate,
+    fault_of,
+)
 from helix.judging.criterion import judge_rows
 from helix.model.criterion import Criterion
-from helix.model.request import NoReply, Pending, Reply, Request
+from helix.model.request import NoReply, Pending, Pin, Reply, Request
 from helix.model.trace import Trace
 from helix.model.verdict import Fidelity
 from helix.registry import Decision
-from tests.judging.bench import ask, row, settings_of, trace_of
+from tests.judging.bench import DESK, ask, row, settings_of, trace_of
 
 SAID = {"obs": "m2", "path": "text", "value": "Your refund is on its way"}
 PAID = {"obs": "c1", "path": "output.text", "value": "refund of 40 EUR issued"}
@@ -260,3 +269,23 @@ def test_a_row_whose_slice_is_empty_is_not_asked_and_undecided() -> None:
     )  # fmt: skip
     (note,) = [n for n in done.decisions if n["kind"] == "skip"]
     assert (note["criterion"], note["cause"]) == ("a", "missing-field")
+
+
+def test_the_verifier_is_asked_once_about_all_rows_and_by_none_of_the_reviewers() -> None:
+    pin = Pin(backend="scripted", model="m", identity="verifier")
+    packets = PacketSettings(DESK, pin, 128_000)
+    own = replace(settings_of(axis="criterion"), verifier=VerifierSettings(packets, "all"))
+    rows = (row("a"), row("b"), row("c"))
+    line = adjudicate(Job(trace(), 0, rows, {}, Fidelity(complete=True)), own)
+    request = next(line)
+    for name, result in (("Kim", "pass"), ("Ada", "fail"), ("Kim", "uncertain")):
+        blocked = {"blockedBy": {"kind": "scope", "text": "it does not fit"}}
+        said = one(request, result, **(blocked if result == "uncertain" else {}))
+        request = line.send(Reply(text=said, made_by=name))
+    assert request.unit.role == "verifier"
+    assert request.unit.criteria == ("a", "b")
+    assert request.not_by == ("Kim", "Ada")
+    with pytest.raises(StopIteration) as end:
+        line.send(Reply(text="{}", made_by=" ada "))
+    cells = {v.criterion_id: v.verification for v in end.value.value.line.verdicts}
+    assert [cells[c].status for c in "abc"] == ["failed", "failed", "notInScope"]
