@@ -10,16 +10,16 @@ import asyncio
 import contextlib
 import json
 import os
-import re
 import shutil
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from helix.backends.redaction import redacted
 from helix.backends.settings import section_of
 from helix.errors import ConfigError
 from helix.model.request import Reply, Request, Unavailable
@@ -31,8 +31,6 @@ MOST_BYTES = 8_000_000
 KEPT_BYTES = 64_000
 KILL_WAIT_S = 5.0
 TOLD_CHARACTERS = 300
-_SHORTEST_SECRET = 8
-_SECRET = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
 
 
 class Command:
@@ -69,19 +67,13 @@ class Command:
             await _killed(process)
             raise
         if process.returncode:
-            told = self._redacted(complaint)
+            text = redacted(complaint.decode("utf-8", "replace"), self._key_variable)
+            told = " ".join(text.split())[-TOLD_CHARACTERS:]
             raise Unavailable(
                 f"{self._words[0]} {_ended(process.returncode)}{f': {told}' if told else ''}",
                 retry=process.returncode == TRY_AGAIN,
             )
         return _reply(said)
-
-    def _redacted(self, complaint: bytes) -> str:
-        """Return the end of what a program complained of, without the secrets it was given."""
-        text = complaint.decode("utf-8", "replace")
-        for name, value in secrets(os.environ, self._key_variable):
-            text = text.replace(value, f"[{name}]")
-        return " ".join(text.split())[-TOLD_CHARACTERS:]
 
 
 def open_command(settings: JudgeSettings) -> Command:
@@ -94,16 +86,6 @@ def open_command(settings: JudgeSettings) -> Command:
         what = "is no file that can be run" if Path(program).exists() else "is not found"
         raise ConfigError(f"{key} must begin with a program ({program} {what})")
     return Command(config.command, config.api_key_env)
-
-
-def secrets(environment: Mapping[str, str], also: str | None = None) -> list[tuple[str, str]]:
-    """Return the variables that hold a secret by their name, the longest values first."""
-    found = [
-        (name, value)
-        for name, value in environment.items()
-        if len(value) >= _SHORTEST_SECRET and (name == also or _SECRET.search(name))
-    ]
-    return sorted(found, key=lambda pair: (-len(pair[1]), pair[0]))
 
 
 def _input(request: Request) -> bytes:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from helix.backends.faults import Refused, meaning
+from helix.backends.redaction import redacted
 from helix.backends.settings import section_of
 from helix.errors import ConfigError, PinError
 from helix.model.request import Pin, Price, Reply, Request, Usage
@@ -22,8 +23,6 @@ from helix.registry import JudgeSettings
 PRICES = ("prompt_usd_per_million", "completion_usd_per_million")
 _LISTED = ("input_cost_per_token", "output_cost_per_token")
 _MICRO = 1_000_000
-_SECRETS = ("key", "token", "secret", "password")
-_SHORTEST_SECRET = 12
 # A server that needs no key gets this one, and never the key of somebody else's environment.
 _NO_KEY = "no-key"
 _NOT_EXTRA = frozenset({
@@ -51,7 +50,6 @@ class LiteLLM:
 
     def __init__(self, settings: JudgeSettings, section: str, key: str | None) -> None:
         self._settings, self._section, self._key = settings, section, key
-        self._secrets = tuple(_secrets(key))
         self._takes_schema = True
 
     async def __aenter__(self) -> LiteLLM:
@@ -143,9 +141,7 @@ class LiteLLM:
 
     def _clean(self, text: str) -> str:
         """Take the key out of a text, and every other key that the environment holds."""
-        for secret in self._secrets:
-            text = text.replace(secret, "[key]")
-        return text
+        return redacted(text, self._settings.config.api_key_env)
 
 
 def open_litellm(settings: JudgeSettings) -> LiteLLM:
@@ -227,14 +223,6 @@ def _key(section: str, settings: JudgeSettings) -> str | None:
 
 def _is_price(value: Any) -> bool:
     return isinstance(value, int | float) and math.isfinite(value) and value >= 0
-
-
-def _secrets(key: str | None) -> Iterator[str]:
-    if key is not None and key != _NO_KEY:
-        yield key
-    for name, value in os.environ.items():
-        if name.lower().endswith(_SECRETS) and len(value) >= _SHORTEST_SECRET:
-            yield value
 
 
 def _returned(model: Any, pinned: str) -> str | None:

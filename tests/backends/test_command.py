@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix.backends.command import MOST_BYTES, secrets
+from helix.backends.command import MOST_BYTES
+from helix.backends.redaction import secrets
 from helix.errors import ConfigError, PinError
 from helix.model.config import Config, JudgeConfig, VerifierConfig
 from helix.model.request import Message, Pin, Reply, Request, Unavailable, Unit, Usage
@@ -120,8 +121,9 @@ def test_secrets_of_the_environment_are_not_told(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_longest_secret_is_replaced_first() -> None:
-    found = secrets({"A_TOKEN": "12345678", "B_KEY": "1234567890", "HOME": "/home", "C_KEY": "x"})
-    assert found == [("B_KEY", "1234567890"), ("A_TOKEN", "12345678")]
+    given = {"A_TOKEN": "1" * 12, "B_KEY": "1" * 13, "KEYS": "/home/ada/keys", "C_KEY": "x"}
+    assert secrets(given) == [("B_KEY", "1" * 13), ("A_TOKEN", "1" * 12)]
+    assert secrets(given, "C_KEY")[-1] == ("C_KEY", "x")
 
 
 def test_a_program_that_reads_nothing_still_answers() -> None:

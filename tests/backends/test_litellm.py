@@ -93,7 +93,7 @@ UNAVAILABLE: dict[str, tuple[str, bool, float | None, str]] = {
 # The parameters that are asked with, and what is said.
 ENDS_THE_RUN: dict[str, tuple[dict[str, Any], str]] = {
     "unknown-model": ({}, "status 404: The model does not exist"),
-    "wrong-key": ({}, r"Bearer \[key\]. Check the key that JUDGE_KEY holds"),
+    "wrong-key": ({}, r"Bearer \[JUDGE_KEY\]. Check the key that JUDGE_KEY holds"),
     "refuses-temperature": (
         {},
         "refuses temperature .*judge.allow_unpinned_temperature=true asks without one",
@@ -292,7 +292,7 @@ def test_a_price_of_ones_own_makes_a_cost() -> None:
 
 def test_a_key_that_a_server_repeats_stands_in_no_reply() -> None:
     with FaultServer(content=lambda asked: f"You said {asked.authorization}.") as server:
-        assert ask(server).text == "You said Bearer [key]."
+        assert ask(server).text == "You said Bearer [JUDGE_KEY]."
 
 
 def test_nothing_is_printed_and_nothing_is_read_from_a_dotenv_file(tmp_path: Path) -> None:
