@@ -73,7 +73,7 @@ class Command:
                 f"{self._words[0]} {_ended(process.returncode)}{f': {told}' if told else ''}",
                 retry=process.returncode == TRY_AGAIN,
             )
-        return _reply(said)
+        return _reply(said, self._key_variable)
 
 
 def open_command(settings: JudgeSettings) -> Command:
@@ -160,9 +160,9 @@ def _ended(status: int) -> str:
         return f"was ended by signal {-status}"
 
 
-def _reply(said: bytes) -> Reply:
+def _reply(said: bytes, key_variable: str | None) -> Reply:
     try:
-        text = said.decode("utf-8")
+        text = redacted(said.decode("utf-8"), key_variable)
     except UnicodeDecodeError as error:
         raise Unavailable(
             f"the program printed no UTF-8 (byte {error.start})", "judge-error"

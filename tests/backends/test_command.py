@@ -120,6 +120,13 @@ def test_secrets_of_the_environment_are_not_told(monkeypatch: pytest.MonkeyPatch
         ask(code, api_key_env="ODD_NAME")
 
 
+def test_a_secret_that_a_program_repeats_stands_in_no_reply(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MY_API_KEY", "sk-1234567890")
+    assert ask("import os; print(os.environ['MY_API_KEY'], 'yes')").text == "[MY_API_KEY] yes\n"
+
+
 def test_the_longest_secret_is_replaced_first() -> None:
     given = {"A_TOKEN": "1" * 12, "B_KEY": "1" * 13, "KEYS": "/home/ada/keys", "C_KEY": "x"}
     assert secrets(given) == [("B_KEY", "1" * 13), ("A_TOKEN", "1" * 12)]
