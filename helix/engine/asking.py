@@ -159,17 +159,20 @@ class Asker:
     async def _attempts(
         self, request: Request, key: str, flight: _Flight | None, told: Told
     ) -> Reply | NoReply:
-        attempt = 0
+        pace = self._limits.pace(request.pin)
+        tried = counted = 0
         while True:
             answer = await self._attempt(request, flight, told)
             if isinstance(answer, Reply | NoReply):
                 return answer
-            attempt += 1
-            if not answer.retry or attempt > self._limits.config.retries:
-                tried = f" (tried {attempt} times)" if attempt > 1 else ""
-                return NoReply(answer.cause, answer.text + tried)
-            seconds = wait_before(attempt, key, answer.retry_after)
-            if too_long := self._limits.pace(request.pin).too_long(seconds):
+            tried += 1
+            # What is refused because many ask is no fault of the question: it is asked by fewer.
+            counted += not (answer.rate_limited and pace.admitted > 1)
+            if not answer.retry or counted > self._limits.config.retries:
+                times = f" (tried {tried} times)" if tried > 1 else ""
+                return NoReply(answer.cause, answer.text + times)
+            seconds = wait_before(tried, key, answer.retry_after)
+            if too_long := pace.too_long(seconds):
                 return NoReply(answer.cause, f"{answer.text} ({too_long})")
             told("rate limit" if answer.rate_limited else "retry", seconds)
             await pause(seconds, self._stopped)

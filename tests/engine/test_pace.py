@@ -56,13 +56,21 @@ def test_a_provider_that_allows_four_at_once_is_soon_asked_by_about_four() -> No
         return TOO_OFTEN if provider.running > 4 else "yes"
 
     provider = Provider(answer)
-    one, limits = asker(provider.function(), concurrency=32, retries=30)
+    one, limits = asker(provider.function(), concurrency=32, retries=0)
     answers = run(ask_all(one, [request(n) for n in range(400)]))
     assert all(isinstance(a, Reply) for a in answers)
     later = provider.at_once[200:]
     assert max(later) <= 9
     assert sum(later) / len(later) > 2
     assert limits.meter.calls < 700
+
+
+def test_a_provider_that_refuses_everybody_is_soon_given_up() -> None:
+    provider = Provider(lambda number, asked: TOO_OFTEN)
+    one, _ = asker(provider.function(), concurrency=8, retries=2)
+    answers = run(ask_all(one, [request(n) for n in range(8)]))
+    assert {a.cause for a in answers if isinstance(a, NoReply)} == {"unavailable"}
+    assert len(provider.came) <= 8 * 6
 
 
 def test_refusals_of_attempts_that_were_under_way_together_count_once() -> None:
