@@ -6,8 +6,8 @@ nobody adjudicated it, with the cause.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -43,22 +43,22 @@ def adjudicate(job: Job, settings: Settings) -> Line:
     residual = [row for row in job.rows if _needs_judge(row, job.decisions)]
     blocked = _route_block(job.trace, settings)
     judged: Judged | None = None
+    fidelity = job.fidelity
     if residual and settings.asks and blocked is None:
         by_axis = judge_rows if settings.axis == "criterion" else judge_trajectory
         judged = yield from by_axis(job, residual, settings)
         if judged.answer is not None and not judged.answer.fidelity.complete:
             reason = judged.answer.fidelity.reason or "the judge found the trace cut off"
-            return incomplete(job, settings, reason, judged)
-        if settings.verifier is not None:
+            fidelity = Fidelity(complete=False, reason=reason)
+            judged = _cut_off(judged, residual, reason)
+        elif settings.verifier is not None:
             judged = yield from verify(job, judged, settings, settings.verifier)
     cells = cells_of(job.rows, code, residual, judged, blocked)
-    return _line(job, settings, cells, judged)
+    return _line(job, settings, cells, judged, fidelity)
 
 
-def incomplete(
-    job: Job, settings: Settings, reason: str, judged: Judged | None = None
-) -> Adjudicated:
-    """Return the line of a trace that cannot be judged: no verdicts, a capture fault (35)."""
+def incomplete(job: Job, settings: Settings, reason: str) -> Adjudicated:
+    """Return the line of a trace that code finds cut off: no verdicts, a capture fault (35)."""
     line = MatrixVerdictFile(
         trajectory_id=job.trace.id,
         replicate=job.replicate,
@@ -68,11 +68,37 @@ def incomplete(
         agent_steps=agent_steps(job.trace),
         dense_map={row.criterion_id: "uncertain" for row in job.rows},
         not_adjudicated={row.criterion_id: "truncated" for row in job.rows},
-        localize=Localize(root=f"the recording is incomplete: {reason}", locus="capture"),
-        provenance=_provenance(job, settings, judged),
+        localize=_capture_fault(reason),
+        provenance=_provenance(job, settings, None),
     )
-    note = {"kind": "skip", "trace": job.trace.id, "cause": "truncated", "text": reason}
-    return Adjudicated(_pinned(line, settings, judged), [note, *_noted(job, judged)])
+    return Adjudicated(line, [{"trace": job.trace.id, **_skip(reason)}])
+
+
+def _cut_off(judged: Judged, residual: Sequence[Criterion], reason: str) -> Judged:
+    """Return a judge's word that the trace is cut off: no judged row is decided by it (35).
+
+    What code decided stands: no reply may change it, and the gate is incomplete all the same.
+    """
+    told = NoReply("truncated", reason)
+    return replace(
+        judged,
+        verdicts={},
+        not_applicable={},
+        missing={row.criterion_id: told for row in residual},
+        decisions=(_skip(reason), *judged.decisions),
+    )
+
+
+def _capture_fault(reason: str) -> Localize:
+    return Localize(root=f"the recording is incomplete: {reason}", locus="capture")
+
+
+def _fault_of(fidelity: Fidelity) -> Localize | None:
+    return None if fidelity.complete else _capture_fault(fidelity.reason or "")
+
+
+def _skip(reason: str) -> dict[str, str]:
+    return {"kind": "skip", "cause": "truncated", "text": reason}
 
 
 def _needs_judge(row: Criterion, decisions: Mapping[str, Decision]) -> bool:
@@ -91,14 +117,16 @@ def _route_block(trace: Trace, settings: Settings) -> str | None:
     return f"the trace has {named}; the subject declares: {', '.join(settings.routes)}"
 
 
-def _line(job: Job, settings: Settings, cells: Cells, judged: Judged | None) -> Adjudicated:
-    answer = judged.answer if judged is not None else None
+def _line(
+    job: Job, settings: Settings, cells: Cells, judged: Judged | None, fidelity: Fidelity
+) -> Adjudicated:
+    answer = judged.answer if judged is not None and fidelity.complete else None
     line = MatrixVerdictFile(
         trajectory_id=job.trace.id,
         replicate=job.replicate,
         route=job.trace.route,
         task=job.trace.task,
-        fidelity=job.fidelity,
+        fidelity=fidelity,
         agent_steps=agent_steps(job.trace),
         verdicts=tuple(cells.verdicts),
         not_applicable=tuple(cells.excused),
@@ -110,9 +138,9 @@ def _line(job: Job, settings: Settings, cells: Cells, judged: Judged | None) -> 
         context=answer.context if answer else None,
         judge_steps=(*(answer.judge_steps if answer else ()), *(judged.walk if judged else ())),
         candidates=answer.candidates if answer else (),
-        localize=answer.localize if answer else None,
+        localize=answer.localize if answer else _fault_of(fidelity),
         health=answer.health if answer else None,
-        warnings=(*(judged.warnings if judged else ()), *_emit_gaps(judged)),
+        warnings=(*(judged.warnings if judged else ()), *(_emit_gaps(judged) if answer else ())),
         provenance=_provenance(job, settings, judged),
     )
     return Adjudicated(_pinned(line, settings, judged), _noted(job, judged))

@@ -119,7 +119,8 @@ def test_a_judge_that_is_told_that_the_recording_breaks_off_hides_fails(tmp_path
     found = attacked(tmp_path, [JUDGED, SAYS_BOOKED], desk_trace(response=REFUSES),
                      payloads=(told,), judge=judge, verifier={"backend": "none"})  # fmt: skip
     assert {(m.before, m.after) for m in found.gained} == {("fail", "incomplete")}
-    assert {name for name, *_ in found.broken} == {"code"}, "and takes the rows of code with it"
+    assert {m.kind for m in found.gained} == {"judge"}
+    assert found.broken == [], "what code decided stands"
 
 
 @pytest.mark.parametrize(

@@ -146,10 +146,9 @@ def assert_sound(driven: Driven) -> None:
     if not line.fidelity.complete:
         # The judge said, in a usable reply, that the recording breaks off (METHOD 35).
         assert declared_incomplete(driven)
-        assert not cells and set(line.not_adjudicated.values()) == {"truncated"}
-    else:
-        for cid in CODE:
-            assert cells[cid] == WITHOUT[cid], "a reply changed what code decided"
+        assert set(cells) == set(CODE) and set(line.not_adjudicated.values()) == {"truncated"}
+    for cid in CODE:
+        assert cells[cid] == WITHOUT[cid], "a reply changed what code decided"
         for cid in ids:
             if cid not in CODE:
                 assert_judged(cid, cells.get(cid), driven)
