@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from helix.app import console
 from helix.app.tried import traces_path
 from helix.errors import ArtifactError, TraceError, UsageError
-from helix.grounding.lint import Linted
+from helix.grounding.lint import Linted, lint
 from helix.ingest import Input
 from helix.model.legacy import read_line
 from helix.model.trace import Trace
@@ -43,14 +43,7 @@ def linted(run: str, traces: str | None, format: str, terms: Mapping[str, Sequen
         by_trace.setdefault(line.trajectory_id, []).append(line)
     if not traces:
         raise UsageError(f"add --traces PATH: nothing beside {file} says what was judged")
-    found = Linted()
-    for trace in _traces(traces, format):
-        for line in by_trace.pop(trace.id, ()):
-            found.add(line, trace, terms=terms, channels=channels)
-    for lines in by_trace.values():
-        for line in lines:
-            found.add(line, None, terms=terms, channels=channels)
-    return found
+    return lint(_paired(by_trace, _traces(traces, format)), terms=terms, channels=channels)
 
 
 def as_text(found: Linted) -> str:
@@ -78,6 +71,14 @@ def as_json(run: str, found: Linted) -> dict[str, Any]:
         "defects": [dataclasses.asdict(defect) for defect in found.defects],
         "takenBack": [{"trace": t, "criterion": c} for t, c in found.taken_back],
     }
+
+
+def _paired(
+    by_trace: dict[str, list[MatrixVerdictFile]], traces: Iterable[Trace]
+) -> Iterator[tuple[MatrixVerdictFile, Trace | None]]:
+    for trace in traces:
+        yield from ((line, trace) for line in by_trace.pop(trace.id, ()))
+    yield from ((line, None) for lines in by_trace.values() for line in lines)
 
 
 def _one(traces: Any) -> str | None:

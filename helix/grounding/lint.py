@@ -8,7 +8,7 @@ a verdict is taken back only where none of its refs resolves (METHOD 4, 46, 67).
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -102,6 +102,19 @@ class Linted:
         self.taken_back.append((of, verdict.criterion_id))
         text = "none of its refs resolves"
         return uncertain(verdict, "dead-ref", "factual-intent", text)
+
+
+def lint(
+    pairs: Iterable[tuple[MatrixVerdictFile, Trace | None]],
+    *,
+    terms: Mapping[str, Sequence[str]] | None = None,
+    channels: Collection[str] = (),
+) -> Linted:
+    """Return what is found in lines, each with its trace, or None where that was not read."""
+    found = Linted()
+    for line, trace in pairs:
+        found.add(line, trace, terms=terms or {}, channels=channels)
+    return found
 
 
 Found = tuple[Kind, "str | None", str]

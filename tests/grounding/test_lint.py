@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from helix.grounding.lint import Linted
+from helix.grounding.lint import Linted, lint
 from helix.model.legacy import read_line
 from helix.model.trace import Trace
 from helix.model.verdict import MatrixVerdictFile
@@ -63,15 +63,13 @@ def good() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def lint(raw: dict[str, Any], trace: Trace | None = None, **terms: list[str]) -> Linted:
-    found = Linted()
+def linted(raw: dict[str, Any], trace: Trace | None = None, **terms: list[str]) -> Linted:
     line = read_line(json.dumps(raw).encode())
-    found.add(line, trace or loan(), terms=terms, channels=[CHANNEL])
-    return found
+    return lint([(line, trace or loan())], terms=terms, channels=[CHANNEL])
 
 
 def test_a_line_that_holds_what_every_tier_needs_has_no_defect() -> None:
-    found = lint(good(), judged=["Loan"])
+    found = linted(good(), judged=["Loan"])
     assert found.defects == []
     assert (found.grounded, found.decided) == (2, 2)
 
@@ -117,12 +115,12 @@ def test_a_defect_of_today_s_line_is_an_error_and_an_older_line_s_a_warning(
 ) -> None:
     raw = good()
     change(raw)
-    found = lint(raw, judged=["loan"])
+    found = linted(raw, judged=["loan"])
     assert [(d.kind, d.level, d.trace) for d in found.defects] == [(kind, "error", "t1")]
     assert text in found.defects[0].text
     assert (found.grounded, found.decided) == (grounded, 2)
     del raw["schemaVersion"]
-    old = lint(raw, judged=["loan"])
+    old = linted(raw, judged=["loan"])
     assert [(d.kind, d.level) for d in old.defects] == [(kind, "warning")]
     assert (old.grounded, old.decided) == (grounded, 2), "it counts against grounded all the same"
 
@@ -133,7 +131,7 @@ def test_a_defect_of_today_s_line_is_an_error_and_an_older_line_s_a_warning(
 def test_a_missing_part_of_the_walk_is_told_and_no_error(part: str) -> None:
     raw = good()
     del raw[part]
-    (defect,) = lint(raw).defects
+    (defect,) = linted(raw).defects
     assert (defect.level, defect.kind) == ("warning", "walk")
     assert part in defect.text
 
@@ -143,12 +141,11 @@ def test_an_agent_that_did_nothing_has_no_steps_to_lack() -> None:
     del raw["agentSteps"]
     raw["verdicts"], raw["notApplicable"] = raw["verdicts"][2:], []
     raw["denseMap"] = {"unsure": "uncertain"}
-    assert lint(raw, trace_of([])).defects == []
+    assert linted(raw, trace_of([])).defects == []
 
 
 def test_a_trace_that_was_not_read_is_told_and_nothing_counts_as_grounded() -> None:
-    found = Linted()
-    found.add(read_line(json.dumps(good()).encode()), None, terms={}, channels=[])
+    found = lint([(read_line(json.dumps(good()).encode()), None)])
     assert [(d.kind, d.level) for d in found.defects] == [("no-trace", "warning")]
     assert (found.grounded, found.decided) == (0, 2)
 
@@ -157,18 +154,18 @@ def test_an_abstention_may_hold_the_dead_ref_that_it_is_for() -> None:
     raw = good()
     told = {**GONE, "match": "dead", "note": "the text does not stand there"}
     raw["verdicts"][2].update(refs=[told], cause="dead-ref")
-    assert lint(raw).defects == []
+    assert linted(raw).defects == []
     raw["verdicts"][2].update(refs=[GONE])
-    assert [d.kind for d in lint(raw).defects] == ["dead-ref"]
+    assert [d.kind for d in linted(raw).defects] == ["dead-ref"]
 
 
 def test_a_hybrid_that_its_code_half_decided_needs_no_interpretation() -> None:
     raw = good()
     part = {"result": "fail", "critique": "x", "refs": [HELD]}
     raw["verdicts"][1].update(producedBy="hybrid", code=part)
-    assert lint(raw).defects == []
+    assert linted(raw).defects == []
     part["result"] = "pass"
-    kinds = {d.kind for d in lint(raw).defects}
+    kinds = {d.kind for d in linted(raw).defects}
     assert kinds == {"no-litmus"}
 
 

@@ -17,6 +17,7 @@ from reading_of import read_bytes
 from samples import SAMPLES, TRACES, loaded
 
 from helix.judging import PacketSettings, build
+from helix.judging.packet import sliced
 from helix.judging.rendering import render
 from helix.model.canonical import canonical_text
 from helix.model.config import SubjectConfig
@@ -56,10 +57,16 @@ ROW = Criterion.model_validate(
 
 
 def request_of(trace: Trace) -> str:
-    """All that a judge would be sent about a trace."""
+    """All that a judge would be sent about a trace, by a row that asks for everything too."""
     unit = Unit("judge", "trajectory", trace.id, trace.source.digest, ("c1",), "d", 0)
-    request = render(build(trace, (ROW,), {}, SETTINGS), unit, PIN, ())
-    return "\n".join(message.content for message in request.messages)
+    everything = ROW.model_copy(update={"judge_inputs": (*ADDRESSABLE, "observations[*][*]")})
+    packets = [
+        build(trace, (ROW,), {}, SETTINGS),
+        build(trace, (everything,), {}, SETTINGS),
+        sliced(trace, (everything,), {}, SETTINGS),
+    ]
+    requests = [render(packet, unit, PIN, ()) for packet in packets]
+    return "\n".join(message.content for r in requests for message in r.messages)
 
 
 def planted(value: Any) -> Any:
