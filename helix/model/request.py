@@ -20,7 +20,7 @@ from helix.model.canonical import (
 )
 from helix.model.verdict import Cause
 
-Role = Literal["judge", "verifier"]
+Role = Literal["judge", "verifier", "determiner"]
 Axis = Literal["trajectory", "criterion", "code-quality"]
 ReplySource = Literal["live", "cache", "recorded", "shared"]
 CHARACTERS_PER_TOKEN = 4

@@ -1,0 +1,72 @@
+"""What discover finds: determinations of traces, what was detected in them, categories (49–52)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from helix.model.verdict import Assumption, Ref, Result, Shape
+
+DISCOVERY_SCHEMA_VERSION = "1.0"
+Lens = Literal["off-path", "tool-output-failure", "missing-context"]
+Route = Literal["eval", "fix", "infrastructure"]
+
+
+def _version() -> str:
+    return DISCOVERY_SCHEMA_VERSION
+
+
+class Detection(Shape, frozen=True, kw_only=True):
+    """One thing that went wrong in a trace: its lens, its kind in a few words, what shows it.
+
+    `detector` names the detector of code that found it, null where a determiner did. `root` is
+    False for what another detection of the same trace led to; `led_by` is then that one's kind.
+    """
+
+    lens: Lens
+    kind: str
+    text: str
+    refs: tuple[Ref, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    detector: str | None = None
+    root: bool = True
+    led_by: str | None = None
+    route: Route = "eval"
+
+
+class Determination(Shape, frozen=True, kw_only=True):
+    """One line of determinations.jsonl: what became of one trace, judged by no criterion (49).
+
+    `whole` is False where the trace was too large and only input, tool sequence and end were read.
+    """
+
+    schema_version: str = msgspec.field(default_factory=_version)
+    trace_id: str
+    trace_digest: str
+    verdict: Result
+    goal: str | None = None
+    happened: str | None = None
+    outcome: str | None = None
+    root_cause: str | None = None
+    refs: tuple[Ref, ...] = ()
+    evidence_pointer: str | None = None
+    detections: tuple[Detection, ...] = ()
+    whole: bool = True
+    produced_by: Literal["code", "determiner"] = "code"
+    cause: str | None = None
+
+
+class Category(Shape, frozen=True, kw_only=True):
+    """An emergent kind of failure: k of n examined traces show it (METHOD 52)."""
+
+    name: str
+    definition: str
+    lens: Lens
+    klass: Literal["code", "judge"] = msgspec.field(name="class")
+    fix_or_eval: Route
+    example_trace_ids: tuple[str, ...]
+    k: int
+    n: int
+    detectors: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
