@@ -167,12 +167,10 @@ def price(pin: Pin) -> Price | None:
 
     A model at a `base_url` of one's own has no list price, whatever its name.
     """
-    if PRICES[0] in pin.extra:
-        return Price(*(float(pin.extra[name]) for name in PRICES))
-    entry = {} if pin.base_url else _listed(pin.model)
-    if any(entry.get(name) is None for name in _LISTED):
-        return None
-    return Price(*(entry[name] * _MICRO for name in _LISTED))
+    own = _stated(pin.extra, PRICES, 1)
+    if own is not None or pin.base_url:
+        return own
+    return _stated(_listed(pin.model), _LISTED, _MICRO)
 
 
 def parameters(request: Request, schema: bool) -> dict[str, Any]:
@@ -219,6 +217,13 @@ def _key(section: str, settings: JudgeSettings) -> str | None:
             f"export {missing[0]}=KEY, or name another variable by {section}.api_key_env"
         )
     return None
+
+
+def _stated(prices: Mapping[str, Any], names: tuple[str, str], times: int) -> Price | None:
+    prompt, completion = (prices.get(name) for name in names)
+    if prompt is None or completion is None or not all(map(_is_price, (prompt, completion))):
+        return None
+    return Price(float(prompt) * times, float(completion) * times)
 
 
 def _is_price(value: Any) -> bool:

@@ -276,6 +276,7 @@ def test_what_litellm_refuses_by_itself_is_never_sent(model: str, said: str) -> 
         (Pin("litellm", "azure/gpt-4o", "j", base_url="http://127.0.0.1:1/v1"), None),
         (Pin("litellm", "openai/gpt-4o", "j", base_url="http://127.0.0.1:1/v1"), None),
         (Pin("litellm", "openai/no-such-model", "j"), None),
+        (Pin("litellm", "openai/m", "j", extra={"prompt_usd_per_million": "x"}), None),
         (Pin("litellm", "openai/m", "j", extra=OWN, base_url="http://127.0.0.1:1"), Price(2, 10)),
     ],
 )
