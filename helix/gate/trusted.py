@@ -5,16 +5,15 @@ Measured by `validate` for the pipeline that judges here; without it a judge is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from helix.gate.rates import CONFIDENCE, Tasks
 from helix.model.scorecard import Ratio, Standing, Status
 from helix.model.verdict import CellState
 from helix.stats import Share, clip, clustered_share, lang_reiczigel, rogan_gladen
 
-CONFIDENCE = 0.95
 _PASS: tuple[CellState, ...] = ("pass",)
-Tasks = Mapping[str, Sequence[CellState]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,14 @@ def _folded(repeats: list[MatrixVerdictFile], criterion: str) -> tuple[CellState
     return fold_repeats(states)[0], any(criterion not in line.not_adjudicated for line in repeats)
 
 
+def by_criterion(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
+    """Return the cells of each criterion, in their order."""
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.criterion, []).append(cell)
+    return found
+
+
 def disagreements(
     run: RunFiles, cells: Iterable[Cell], labels: Iterable[Label], folder: Path
 ) -> Iterator[Disagreement]:

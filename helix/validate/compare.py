@@ -8,19 +8,15 @@ from helix.labels import Cell as Place
 from helix.model.validation import Comparison, Pairs
 from helix.model.verdict import CellState
 from helix.stats import mcnemar, needed_to_tell, paired_difference
-from helix.validate.cells import DECIDED, Cell
+from helix.validate.cells import DECIDED, Cell, by_criterion
 
 
 def compare(labelled: Sequence[Cell], other: Mapping[Place, CellState], name: str) -> Comparison:
     """Return how this run does against another, on labelled cells that both decided."""
-    criteria = dict.fromkeys(cell.criterion for cell in labelled)
     return Comparison(
         other=name,
         overall=_pairs(labelled, other),
-        criteria={
-            criterion: _pairs([c for c in labelled if c.criterion == criterion], other)
-            for criterion in criteria
-        },
+        criteria={name: _pairs(cells, other) for name, cells in by_criterion(labelled).items()},
     )
 
 

@@ -17,8 +17,8 @@ LEDGERED: tuple[Split, ...] = ("test", "all")
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """What is measured: the traces of a run, its criteria, and what their prompts give away.
+class Evaluated:
+    """What a run evaluates: its traces, its criteria, and what their prompts give away.
 
     `found` are all traces and `known` all criteria of the suite, `traces` and `criteria` those
     that the run evaluates; `examples` are (trace, criterion) of examples in prompts.
@@ -48,36 +48,38 @@ class Labelled:
 def read(
     files: Sequence[str],
     adjudicated: Sequence[str],
-    subject: Subject,
+    evaluated: Evaluated,
     *,
     split: Split,
     seed: int,
 ) -> Labelled:
     """Return the labels of a split; LabelError tells each wrong row, or that none is left."""
-    labels = load(files, traces=subject.found, criteria=subject.known)
-    last = load(adjudicated, traces=subject.found, criteria=subject.known) if adjudicated else ()
+    labels = load(files, traces=evaluated.found, criteria=evaluated.known)
+    last = (
+        load(adjudicated, traces=evaluated.found, criteria=evaluated.known) if adjudicated else ()
+    )
     settled = settle(labels, last)
     inside = {
         cell: word
         for cell, word in settled.labels.items()
-        if cell.trace in subject.traces and cell.criterion in subject.criteria
+        if cell.trace in evaluated.traces and cell.criterion in evaluated.criteria
     }
-    parts = {cell: _part(cell, subject, seed) for cell in inside}
+    parts = {cell: _part(cell, evaluated, seed) for cell in inside}
     wanted = PARTS[1:] if split == "all" else (split,)
     used = {
         cell: word
         for cell, word in inside.items()
-        if parts[cell] in wanted or (split == "all" and (*cell,) not in subject.examples)
+        if parts[cell] in wanted or (split == "all" and (*cell,) not in evaluated.examples)
     }
     digests = _digests([*files, *adjudicated])
-    counts = _counts(settled, inside, used, Counter(parts.values()), subject, digests)
+    counts = _counts(settled, inside, used, Counter(parts.values()), evaluated, digests)
     if not used:
         raise LabelError(_nothing(counts, split))
     return Labelled(used, (*labels, *last), counts)
 
 
-def _part(cell: Cell, subject: Subject, seed: int) -> str:
-    return "train" if (*cell,) in subject.examples else split_of(cell.trace, seed)
+def _part(cell: Cell, evaluated: Evaluated, seed: int) -> str:
+    return "train" if (*cell,) in evaluated.examples else split_of(cell.trace, seed)
 
 
 def _counts(
@@ -85,7 +87,7 @@ def _counts(
     inside: Mapping[Cell, Word],
     used: Mapping[Cell, Word],
     parts: Counter[str],
-    subject: Subject,
+    evaluated: Evaluated,
     files: dict[str, str],
 ) -> LabelCounts:
     return LabelCounts(
@@ -93,7 +95,7 @@ def _counts(
         cells=len(settled.labels) + len(settled.disputed),
         disputed=len(settled.disputed),
         outside=len(settled.labels) - len(inside),
-        examples=sum((*cell,) in subject.examples for cell in inside),
+        examples=sum((*cell,) in evaluated.examples for cell in inside),
         splits={part: parts[part] for part in PARTS},
         used=len(used),
     )

@@ -34,7 +34,7 @@ from helix.model.validation import (
 from helix.runs import RunFiles
 from helix.trust import keep
 from helix.validate import ledger
-from helix.validate.cells import Cell, cells_of, disagreements
+from helix.validate.cells import Cell, by_criterion, cells_of, disagreements
 from helix.validate.compare import compare
 from helix.validate.measure import FEWEST, measure, status_of
 from helix.validate.task import RUN, Task, counts_once, judged_anew, prepared
@@ -119,13 +119,10 @@ def _measured(
 def _rows(
     config: Config, task: Task, cells: Sequence[Cell], labelled: Sequence[Cell]
 ) -> Iterator[CriterionValidation]:
-    wanted = config.validation
-    for criterion in sorted(task.labelled.criteria):
+    wanted, of_run, of_labels = config.validation, by_criterion(cells), by_criterion(labelled)
+    for criterion in sorted(of_labels):
         measured = measure(
-            [cell for cell in cells if cell.criterion == criterion],
-            [cell for cell in labelled if cell.criterion == criterion],
-            width=wanted.width,
-            seed=wanted.seed,
+            of_run[criterion], of_labels[criterion], width=wanted.width, seed=wanted.seed
         )
         status, reason = _standing(task.klass[criterion], measured, held_out=counts_once(wanted))
         yield CriterionValidation(

@@ -16,7 +16,7 @@ from helix.runs import RunFiles
 from helix.trust import pipeline_digest, pipelines
 from helix.validate import ledger
 from helix.validate.drift import Anchors
-from helix.validate.labelled import LEDGERED, Labelled, Subject, read
+from helix.validate.labelled import LEDGERED, Evaluated, Labelled, read
 
 RUN = "validation.run"
 
@@ -50,14 +50,14 @@ def prepared(config: Config, now: datetime.datetime) -> Task:
     wanted = config.validation
     _check(config)
     if wanted.run is not None:
-        suite, klass, subject, decides = _of_run(RunFiles.open(wanted.run, RUN))
+        suite, klass, evaluated, decides = _of_run(RunFiles.open(wanted.run, RUN))
     else:
-        suite, klass, subject, decides = _to_run(config, now.date())
+        suite, klass, evaluated, decides = _to_run(config, now.date())
     code = frozenset(criterion for criterion, of in klass.items() if of == "code")
     labelled = read(
         wanted.anchors or wanted.labels,
         wanted.adjudicated,
-        subject,
+        evaluated,
         split="all" if wanted.anchors else wanted.split,
         seed=wanted.seed,
     )
@@ -109,35 +109,35 @@ def _check(config: Config) -> None:
         raise ConfigError("subject.traces must name a file (got -): validate reads it twice")
 
 
-Found = tuple[str, dict[str, str], Subject, dict[str, Any]]
+Found = tuple[str, dict[str, str], Evaluated, dict[str, Any]]
 
 
 def _to_run(config: Config, today: datetime.date) -> Found:
     ready, _, survey = survey_run(config, registries.load(), today=today)
     klass: dict[str, str] = {row.id: row.klass for row in ready.rows}
     decides = ready.plan.decides
-    subject = Subject(
+    evaluated = Evaluated(
         found=frozenset(entry.id for entry in survey.entries),
         known=frozenset(row.id for row in ready.suite.rows),
         traces=frozenset(entry.id for entry in survey.entries if entry.selected),
         criteria=frozenset(klass),
         examples=_examples(decides),
     )
-    return ready.suite.suite.suite, klass, subject, decides
+    return ready.suite.suite.suite, klass, evaluated, decides
 
 
 def _of_run(run: RunFiles) -> Found:
     card, entries = run.scorecard(), list(run.manifest())
     klass = {row.criterion_id: row.klass for row in card.criteria}
     decides = run.plan().decides
-    subject = Subject(
+    evaluated = Evaluated(
         found=frozenset(entry.id for entry in entries),
         known=frozenset((*klass, *card.skipped_criteria)),
         traces=frozenset(entry.id for entry in entries if entry.selected),
         criteria=frozenset(klass),
         examples=_examples(decides),
     )
-    return card.suite, klass, subject, decides
+    return card.suite, klass, evaluated, decides
 
 
 def _examples(decides: Mapping[str, Any]) -> frozenset[tuple[str, str]]:

@@ -186,6 +186,17 @@ def test_two_runs_are_compared_on_the_same_labels(desk: Desk) -> None:
     assert pairs.difference == pytest.approx(-58 / 123)
 
 
+def test_an_example_in_the_prompt_is_no_label_to_measure_by(desk: Desk) -> None:
+    shot = "{trace_id: case-000, split: train, text: a note, critique: it says so, result: pass}"
+    suite = desk.folder / "suite.yaml"
+    text = suite.read_text("utf-8").replace("class: judge,", f"class: judge, few_shot: [{shot}],")
+    suite.write_text(text, "utf-8")
+    found = desk.validate(HELD_OUT).validation
+    assert found is not None
+    assert (found.labels.examples, found.labels.used) == (1, 127)
+    assert polite(found).measured.tpr.n == 61
+
+
 def test_runs_of_one_task_are_told_and_count_less(tmp_path: Path) -> None:
     desk = Desk(tmp_path, cases(*GOOD), per_task=4)
     found = desk.validate(HELD_OUT).validation
