@@ -126,17 +126,17 @@ def _of_a_bad_request(told: Told, said: str, sent: Mapping[str, Any]) -> Excepti
 
 
 def _refused(told: Told, sent: Mapping[str, Any]) -> str | None:
-    """Return which of the sent parameters the provider names, in its field or in its words."""
-    for name in sent:
-        named = (told.parameter or "").partition(".")[0]
-        if named in (name, *_ALSO_CALLED.get(name, ())):
-            return name
+    """Return which of the sent parameters the provider names: in its field, else first in words."""
+    field = (told.parameter or "").partition(".")[0]
     words = told.text[:READ].lower()
+    found: list[tuple[int, str]] = []
     for name in sent:
         for word in (name, *_ALSO_CALLED.get(name, ())):
-            if re.search(rf"(?<![a-z_]){re.escape(word)}(?![a-z_])", words):
+            if word == field:
                 return name
-    return None
+            if at := re.search(rf"(?<![a-z_]){re.escape(word)}(?![a-z_])", words):
+                found.append((at.start(), name))
+    return min(found)[1] if found else None
 
 
 def _told(error: BaseException) -> Told:

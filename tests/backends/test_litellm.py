@@ -18,7 +18,7 @@ from helix.errors import ConfigError, PinError
 from helix.model.config import JudgeConfig, VerifierConfig
 from helix.model.request import Message, Pin, Price, Reply, Request, Unavailable, Unit, Usage
 from helix.registry import JudgeSettings, load
-from tests.backends.fault_server import FAULTS, PROSE, FaultServer
+from tests.backends.fault_server import FAULTS, PROSE, FaultServer, prompt_digest
 
 KEY = "planted-0123456789abcdef"
 OWN = {"prompt_usd_per_million": 2, "completion_usd_per_million": 10.0}
@@ -189,6 +189,7 @@ def test_what_is_sent_is_what_is_pinned_and_nothing_else(
     (asked,) = server.asked
     messages = [{"role": "system", "content": "S"}, {"role": "user", "content": "Judge."}]
     assert asked.body == {"model": "m1", "messages": messages, **sent}
+    assert server.counts == {prompt_digest(messages): 1}
     assert asked.authorization == f"Bearer {KEY}"
     assert reply.effective == effective
 
@@ -256,15 +257,19 @@ def test_the_verifier_is_told_of_its_own_keys() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "said"),
+    ("config", "said"),
     [
-        ("m1", "LLM Provider NOT provided.*judge.model=openai/NAME"),
-        ("openai/gpt-5", "refuses temperature .*judge.allow_unpinned_temperature=true"),
+        ({"model": "m1"}, "LLM Provider NOT provided.*judge.model=openai/NAME"),
+        (
+            {"model": "openai/gpt-5", "extra": {"reasoning_effort": "low"}},
+            "refuses temperature .*judge.allow_unpinned_temperature=true",
+        ),
+        ({"model": "anthropic/m1", "seed": 7}, "refuses seed .*judge.seed=null"),
     ],
 )
-def test_what_litellm_refuses_by_itself_is_never_sent(model: str, said: str) -> None:
+def test_what_litellm_refuses_by_itself_is_never_sent(config: dict[str, Any], said: str) -> None:
     with FaultServer() as server, pytest.raises(PinError, match=said) as raised:
-        ask(server, model=model)
+        ask(server, **config)
     assert server.asked == [] and "drop_params" not in str(raised.value)
 
 
