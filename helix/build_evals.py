@@ -25,7 +25,6 @@ from helix.model.lines import encode_line
 from helix.model.verdict import MatrixVerdictFile, Ref, Verdict
 from helix.suite.dumping import suite_page
 from helix.validate.splits import split_of
-from helix.work import settings_of
 
 SUITE, JUDGES, VERDICTS = "suite.yaml", "judges.jsonl", "criterion-verdicts.jsonl"
 MOST_OF_A_RESULT = 2
@@ -60,7 +59,7 @@ def build(done: Finished) -> Built:
     suite = whole.model_copy(update={"criteria": tuple(kept)})
     judged = [row for row in done.criteria if row.klass != "code"]
     shots = _candidates(done.verdicts(), prepared.config.validation.seed)
-    settings = settings_of(prepared)
+    settings = prepared.settings
     specs = [_spec(row, settings, shots.get(row.criterion_id, ())) for row in judged]
     verdicts = list(_verdicts(done.verdicts(), {row.criterion_id for row in judged}))
     atomic_write(done.run_dir / SUITE, suite_page(suite))

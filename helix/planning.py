@@ -43,6 +43,7 @@ class Prepared:
     judge: Judge
     pin: Pin
     verifier: Verifier | None
+    settings: Settings
     plan: Plan
     fold: FoldPlan
     failed_traces: frozenset[str] | None
@@ -73,7 +74,8 @@ def prepare(
     _check_axis(config.judge)
     today = config.gate.today or today
     known = _known(config, compiled, today)
-    plan = _plan(config, compiled, rows, judge, pin, verifier, registry, known, failing)
+    settings = _settings(config, compiled, rows, judge, pin, verifier)
+    plan = _plan(config, compiled, rows, judge, pin, verifier, settings, registry, known, failing)
     trusts = _trusts(config, rows, judge, plan)
     plan = Plan.of({**plan.decides, "trust": trust_digest(trusts)}, plan.runs)
     return Prepared(
@@ -84,6 +86,7 @@ def prepare(
         judge=judge,
         pin=pin,
         verifier=verifier,
+        settings=settings,
         plan=plan,
         fold=_fold_plan(config, compiled, rows, plan, pin, verifier, known, today, trusts),
         failed_traces=None if failing is None else frozenset(t for t, _ in failing),
@@ -206,6 +209,7 @@ def _plan(
     judge: Judge,
     pin: Pin,
     verifier: Verifier | None,
+    settings: Settings,
     registry: Registry,
     known: Known,
     failing: Sequence[tuple[str, str]] | None,
@@ -218,7 +222,7 @@ def _plan(
         "suite": {"name": suite.suite.suite, "version": suite.suite.version},
         "suiteDigest": suite.digest,
         **_of_rows(rows),
-        "prompt": _prompt(config, suite, judge, pin, verifier),
+        "prompt": prompt_digest(settings) if judge.asks else None,
         "judge": {
             **_asked(judge, pin, config.judge),
             "axis": config.judge.axis,
@@ -263,34 +267,37 @@ def _of_rows(rows: Sequence[CompiledRow]) -> dict[str, Any]:
     }
 
 
-def _prompt(
-    config: Config, suite: CompiledSuite, judge: Judge, pin: Pin, verifier: Verifier | None
-) -> str | None:
-    """Return the digest of how judge and verifier are asked; None where nobody is."""
-    if not judge.asks:
-        return None
-    subject, tools = config.subject, inventory(config, suite)
-    told = PacketSettings(subject, pin, config.judge.context_tokens, tools)
+def _settings(
+    config: Config,
+    suite: CompiledSuite,
+    rows: Sequence[CompiledRow],
+    judge: Judge,
+    pin: Pin,
+    verifier: Verifier | None,
+) -> Settings:
+    """Return what the lines of the run share; its tools are those that are known (METHOD 27)."""
+    subject = config.subject
+    tools = tuple(sorted({*subject.tools, *suite.suite.tools}))
     refuter = None
-    if verifier is not None:
+    if verifier is not None and verifier.config.verify != "none":
         limit = verifier.config.context_tokens
-        refuter = VerifierSettings(PacketSettings(subject, verifier.pin, limit, tools))
-    return prompt_digest(
-        Settings(
-            packet=told,
-            criteria_digest=suite.digest,
-            asks=True,
-            routes=subject.routes,
-            channels=subject.complete_channels,
-            axis=config.judge.axis,
-            verifier=refuter,
+        refuter = VerifierSettings(
+            packet=PacketSettings(subject, verifier.pin, limit, tools),
+            scope=verifier.config.verify,
+            gating=frozenset(row.id for row in rows if row.gating),
+            models=(verifier.pin.model, *verifier.config.model_aliases),
         )
+    return Settings(
+        packet=PacketSettings(subject, pin, config.judge.context_tokens, tools),
+        criteria_digest=suite.digest,
+        asks=judge.asks,
+        routes=subject.routes,
+        channels=subject.complete_channels,
+        models=(pin.model, *config.judge.model_aliases),
+        axis=config.judge.axis,
+        two_pass=config.judge.two_pass,
+        verifier=refuter,
     )
-
-
-def inventory(config: Config, suite: CompiledSuite) -> tuple[str, ...]:
-    """Return the tools that the subject is known to have, sorted (METHOD 27)."""
-    return tuple(sorted({*config.subject.tools, *suite.suite.tools}))
 
 
 def _asked(judge: Judge, pin: Pin, config: JudgeConfig) -> dict[str, Any]:

@@ -19,9 +19,6 @@ from helix.errors import TraceError
 from helix.ingest import Input
 from helix.judging import (
     Adjudicated,
-    PacketSettings,
-    Settings,
-    VerifierSettings,
     adjudicate,
     is_usable,
 )
@@ -29,7 +26,6 @@ from helix.judging import Job as TraceJob
 from helix.model.config import JudgeConfig
 from helix.model.lines import encode_line
 from helix.model.manifest import ManifestEntry, Survey
-from helix.model.request import Pin
 from helix.model.scorecard import UsageTotals
 from helix.model.sidelines import CandidateLine, DecisionLine, FailureLine
 from helix.model.trace import Trace
@@ -143,7 +139,7 @@ class Work:
     def jobs(self) -> Iterator[Job[Adjudicated]]:
         """Yield one job per chosen trace and replicate, checks already run."""
         sampling = self.prepared.config.sampling
-        context, settings = self._context, settings_of(self.prepared)
+        context, settings = self._context, self.prepared.settings
         for entry, trace in self._chosen():
             decisions = self._decisions(entry, trace, context)
             for replicate in range(sampling.replicates):
@@ -191,7 +187,7 @@ class Work:
     def _context(self) -> CheckContext:
         subject = self.prepared.config.subject
         return CheckContext(
-            inventory=frozenset(inventory_of(self.prepared)),
+            inventory=frozenset(self.prepared.settings.packet.tools),
             seen=frozenset(self.survey.tools),
             roles=frozenset(self.survey.roles),
             complete_channels=subject.complete_channels,
@@ -205,49 +201,6 @@ class Work:
         self.broken.append(outcome.job.key)
         error = outcome.error
         log.event("internal-error", trace=outcome.job.key, error=f"{type(error).__name__}: {error}")
-
-
-def settings_of(prepared: Prepared) -> Settings:
-    """Return what the lines of a run share."""
-    config = prepared.config
-    return Settings(
-        packet=_packets(prepared, prepared.pin, config.judge),
-        criteria_digest=prepared.suite.digest,
-        asks=prepared.judge.asks,
-        routes=config.subject.routes,
-        channels=config.subject.complete_channels,
-        models=(prepared.pin.model, *config.judge.model_aliases),
-        axis=config.judge.axis,
-        two_pass=config.judge.two_pass,
-        verifier=_verifier_settings(prepared),
-    )
-
-
-def inventory_of(prepared: Prepared) -> tuple[str, ...]:
-    """Return the tools that the subject is declared to have, by its config or by the suite."""
-    declared = (*prepared.config.subject.tools, *prepared.suite.suite.tools)
-    return tuple(sorted(set(declared)))
-
-
-def _verifier_settings(prepared: Prepared) -> VerifierSettings | None:
-    verifier = prepared.verifier
-    if verifier is None or verifier.config.verify == "none":
-        return None
-    return VerifierSettings(
-        packet=_packets(prepared, verifier.pin, verifier.config),
-        scope=verifier.config.verify,
-        gating=frozenset(row.id for row in prepared.rows if row.gating),
-        models=(verifier.pin.model, *verifier.config.model_aliases),
-    )
-
-
-def _packets(prepared: Prepared, pin: Pin, config: JudgeConfig) -> PacketSettings:
-    return PacketSettings(
-        subject=prepared.config.subject,
-        pin=pin,
-        context_tokens=config.context_tokens,
-        tools=inventory_of(prepared),
-    )
 
 
 def _decisions(notes: list[dict[str, str]]) -> Iterator[DecisionLine]:
