@@ -22,9 +22,9 @@ from helix.model.config import Config
 from helix.model.criterion import Criterion
 from helix.model.judges import CriterionVerdict, JudgeSpec, Shot
 from helix.model.lines import encode_line
+from helix.model.splits import split_of
 from helix.model.verdict import MatrixVerdictFile, Ref, Verdict
 from helix.suite.dumping import suite_page
-from helix.validate.splits import split_of
 
 SUITE, JUDGES, VERDICTS = "suite.yaml", "judges.jsonl", "criterion-verdicts.jsonl"
 MOST_OF_A_RESULT = 2

@@ -16,9 +16,9 @@ from helix.demo.generator import write
 from helix.dryrun import estimate
 from helix.evaluate import run
 from helix.model.config import Config
+from helix.model.splits import split_of
 from helix.registry import load as load_registry
 from helix.suite import load
-from helix.validate.splits import split_of
 
 SUITE = """\
 suite: small

@@ -10,8 +10,8 @@ from pathlib import Path
 from helix.errors import LabelError
 from helix.labels import Cell, Label, Settled, load, settle
 from helix.model.canonical import source_digest
+from helix.model.splits import PARTS, split_of
 from helix.model.validation import LabelCounts, Split, Word
-from helix.validate.splits import PARTS, split_of
 
 LEDGERED: tuple[Split, ...] = ("test", "all")
 

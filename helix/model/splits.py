@@ -1,6 +1,7 @@
-"""Train, dev and test: by trace, seeded, and the same for a trace whatever else is labelled.
+"""Train, dev and test: by trace, seeded, and the same for a trace whatever stands beside it.
 
-METHOD 62: train 10–20 %, dev 40–45 %, test 40–45 %, disjoint.
+METHOD 62: train 10–20 %, dev 40–45 %, test 40–45 %, disjoint. Labels, datasets and few-shot
+examples are split by this one function.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix.validate import split_of
+from helix.model.splits import split_of
 
 
 def test_parts_have_their_sizes() -> None:
