@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
 import yaml
 
-from helix.model.criterion import Suite
+from helix.model.criterion import Criterion, Suite
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _VALUES = frozenset(
@@ -33,13 +34,40 @@ _Dumper.add_representer(str, _text)
 
 def suite_page(suite: Suite) -> bytes:
     """Return a suite as YAML, its rows in their order, what is left at its default left out."""
-    value = suite.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    rest = {name: value[name] for name in value if name != "criteria"}
-    page = yaml.dump(
-        {**rest, "version": suite.version, "criteria": value["criteria"]},
-        Dumper=_Dumper,
-        sort_keys=False,
-        allow_unicode=True,
-        width=1 << 20,
+    return _yaml({**_head(suite), "criteria": [_row(row) for row in suite.criteria]}).encode(
+        "utf-8"
     )
-    return str(page).encode("utf-8")
+
+
+def rows_page(suite: Suite) -> bytes:
+    """Return a suite as YAML with one row on a line, under a comment that names it.
+
+    git then merges the rows that two people add or change, and never mixes two of them.
+    """
+    lines = [_yaml(_head(suite)), "criteria:\n" if suite.criteria else "criteria: []\n"]
+    for row in suite.criteria:
+        name = json.dumps(row.criterion_id)
+        lines.append(f"# {name}\n- {_yaml(_row(row), flow=True)}")
+    return "".join(lines).encode("utf-8")
+
+
+def _head(suite: Suite) -> dict[str, Any]:
+    value = suite.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return {**{k: value[k] for k in value if k != "criteria"}, "version": suite.version}
+
+
+def _row(row: Criterion) -> dict[str, Any]:
+    return row.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+
+def _yaml(value: Any, *, flow: bool = False) -> str:
+    return str(
+        yaml.dump(
+            value,
+            Dumper=_Dumper,
+            sort_keys=False,
+            allow_unicode=True,
+            width=1 << 30,
+            default_flow_style=flow,
+        )
+    )

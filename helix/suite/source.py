@@ -22,6 +22,7 @@ from helix.errors import SuiteError, did_you_mean
 LONGEST = 20_000_000
 _MERGE = "tag:yaml.org,2002:merge"
 _FLOAT = "tag:yaml.org,2002:float"
+_MARKER = re.compile(r"^(?:<{7}|\|{7}|>{7})(?= |$)", re.MULTILINE)
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -83,6 +84,11 @@ class Source:
 
 def read(file: str | Path) -> Source:
     """Read a criteria file; SuiteError names file and line of what is no YAML."""
+    return parse(read_text(file), str(file))
+
+
+def read_text(file: str | Path) -> str:
+    """Return the text of a criteria file; SuiteError where it cannot be read."""
     name = str(file)
     try:
         with open(file, encoding="utf-8-sig") as stream:
@@ -95,11 +101,21 @@ def read(file: str | Path) -> Source:
         raise SuiteError(f"criteria.file: {name!r} is no path: {error}") from None
     if len(text) > LONGEST:
         raise SuiteError(f"criteria.file: {name} is longer than {LONGEST:,} characters")
-    return parse(text, name)
+    return text
+
+
+def marker_line(text: str) -> int | None:
+    """Return the 1-based line of the first mark that a merge conflict left in a text."""
+    found = _MARKER.search(text)
+    return None if found is None else text.count("\n", 0, found.start()) + 1
 
 
 def parse(text: str, name: str) -> Source:
-    """Parse the text of a criteria file."""
+    """Parse the text of a criteria file; a merge conflict that is left in it is refused."""
+    if marked := marker_line(text):
+        raise SuiteError(
+            f"{name}:{marked}: a merge conflict is left: keep the rows of both sides, each id once"
+        )
     try:
         root = yaml.compose(text, Loader=_JsonLikeLoader)
         doubled: list[tuple[int, str]] = []

@@ -1,0 +1,247 @@
+"""The living suite: rows that are added and changed and never lost, and their history (METHOD 57).
+
+    upsert, ratify, retire (pure) ─► write ─► living-suite/<leg>.suite.yaml, <leg>.history.jsonl
+
+One row is one line under a comment that names it, and the history is one line a change: git merges
+what two people add, and a row that both changed comes out twice and is refused. `write` is the one
+writer; nothing here reads a clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from helix.errors import SuiteError, did_you_mean
+from helix.files import atomic_write, held
+from helix.model.canonical import digest_bytes
+from helix.model.criterion import Criterion, Ratified, Suite
+from helix.model.history import HISTORY_SCHEMA_VERSION, Change, Event, Leg
+from helix.model.lines import decode_line, encode_line
+from helix.suite.dumping import rows_page
+from helix.suite.load import SuiteFile, from_source
+from helix.suite.problems import raise_errors
+from helix.suite.source import marker_line, parse, read_text
+
+FOLDER = "living-suite"
+_ATTRIBUTES = b"*.suite.yaml text eol=lf merge=union\n*.history.jsonl text eol=lf merge=union\n"
+_ASKED = ("statement", "pass_condition", "fail_condition", "code_eval", "judge_inputs", "terms",
+          "route", "may_not_apply")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Living:
+    """A living suite: its rows, tombstones among them, and every change that made them.
+
+    `seen` is the digest of the files that it was read from.
+    """
+
+    suite: Suite
+    history: tuple[Change, ...] = ()
+    seen: str = ""
+
+    def row(self, criterion_id: str) -> Criterion:
+        """Return the row of an id; SuiteError where there is none."""
+        ids = [row.criterion_id for row in self.suite.criteria]
+        if criterion_id not in ids:
+            near = did_you_mean(criterion_id, ids)
+            raise SuiteError(f"the living suite has no row '{criterion_id}'{near}")
+        return self.suite.criteria[ids.index(criterion_id)]
+
+    def changes(self, criterion_id: str) -> tuple[Change, ...]:
+        """Return what became of one row, oldest first."""
+        return tuple(c for c in self.history if c.criterion_id == criterion_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """Who changes rows, when and why, and the subject's version at the time; all as given."""
+
+    by: str | None = None
+    at: str | None = None
+    why: str = ""
+    subject_version: str | None = None
+
+
+def suite_path(state: str | Path, leg: Leg = "eval") -> Path:
+    """Return where the living suite of a leg lies under `paths.state`."""
+    return Path(state) / FOLDER / f"{leg}.suite.yaml"
+
+
+def history_path(suite: Path) -> Path:
+    """Return the history that lies beside a living suite."""
+    return suite.with_name(suite.name.removesuffix(".suite.yaml") + ".history.jsonl")
+
+
+def upsert(
+    living: Living,
+    rows: Iterable[Criterion],
+    *,
+    event: Event = "mined",
+    signed: Signed | None = None,
+) -> Living:
+    """Return the suite with these rows: a known id is changed in its place, a new one appended.
+
+    A tombstone stays one, and an equal row leaves no trace. An operator's word outlives mining: the
+    origin stays, and so does a ratification while what the row asks is the same.
+    """
+    who = signed or Signed()
+    for row in rows:
+        living = _with(living, row, event, who)
+    return living
+
+
+def ratify(living: Living, criterion_id: str, word: Ratified) -> Living:
+    """Return the suite with a row that somebody accepts as a norm; SuiteError for a tombstone."""
+    row = _active(living, criterion_id)
+    who = Signed(word.by, word.at, word.note)
+    return _with(living, row.model_copy(update={"ratified": word}), "ratified", who)
+
+
+def retire(living: Living, criterion_id: str, signed: Signed) -> Living:
+    """Return the suite with a row turned into a tombstone; SuiteError where it is one."""
+    row = _active(living, criterion_id)
+    return _put(living, row.model_copy(update={"status": "retired"}), "retired", signed)
+
+
+def assert_monotonic_growth(before: Suite, after: Suite) -> None:
+    """Raise SuiteError that names the ids which `after` has lost (METHOD 57)."""
+    kept = {row.criterion_id for row in after.criteria}
+    lost = [row.criterion_id for row in before.criteria if row.criterion_id not in kept]
+    if lost:
+        raise SuiteError(
+            f"a living suite must keep every id (lost: {', '.join(lost)}); retire what is done with"
+        )
+
+
+def read(state: str | Path, leg: Leg = "eval") -> Living:
+    """Read a living suite, an empty one where none was written yet.
+
+    SuiteError tells the lines of all that is wrong: a merge conflict, a row that stands twice, an
+    unknown key, an id of the history that has no row.
+    """
+    path = suite_path(state, leg)
+    history = _history(history_path(path))
+    if not path.exists() and not history:
+        return Living(Suite(suite=leg, criteria=()), seen=_seen(path))
+    file = from_source(parse(read_text(path), str(path)))
+    raise_errors(file.problems)
+    _none_lost(file, history, history_path(path))
+    return Living(file.suite, tuple(change for _, change in history), _seen(path))
+
+
+def write(state: str | Path, living: Living, leg: Leg = "eval") -> Path:
+    """Write a living suite and its history in the place of what it was read from.
+
+    SuiteError where that would lose an id, or the files have changed since they were read.
+    """
+    path = suite_path(state, leg)
+    page = rows_page(living.suite)
+    with held(path.parent):
+        assert_monotonic_growth(read(state, leg).suite, living.suite)
+        if _seen(path) != living.seen:
+            raise SuiteError(f"{path} has changed since it was read: type the command again")
+        attributes = path.with_name(".gitattributes")
+        if not attributes.exists():
+            atomic_write(attributes, _ATTRIBUTES)
+        # The suite first: a history without its row would read as a lost id.
+        atomic_write(path, page)
+        lines = (encode_line(change) + b"\n" for change in living.history)
+        atomic_write(history_path(path), b"".join(lines))
+    return path
+
+
+def _seen(path: Path) -> str:
+    parts = [p.read_bytes() if p.exists() else b"" for p in (path, history_path(path))]
+    return digest_bytes(*parts) if any(parts) else ""
+
+
+def _with(living: Living, row: Criterion, event: Event, signed: Signed) -> Living:
+    held_row = next((r for r in living.suite.criteria if r.criterion_id == row.criterion_id), None)
+    if held_row is None:
+        return _put(living, row, event, signed)
+    if held_row.status == "retired":
+        return living
+    same = all(getattr(row, key) == getattr(held_row, key) for key in _ASKED)
+    kept = {
+        "origin": held_row.origin,
+        "ratified": row.ratified or (held_row.ratified if same else None),
+        "version": held_row.version if same else max(row.version, held_row.version + 1),
+    }
+    row = row.model_copy(update=kept)
+    return living if row == held_row else _put(living, row, event, signed)
+
+
+def _put(living: Living, row: Criterion, event: Event, signed: Signed) -> Living:
+    rows = list(living.suite.criteria)
+    at = next((i for i, r in enumerate(rows) if r.criterion_id == row.criterion_id), None)
+    fields: Sequence[str] = ()
+    if at is None:
+        rows.append(row)
+    else:
+        fields = changed_fields(rows[at], row)
+        rows[at] = row
+    change = Change(
+        criterion_id=row.criterion_id,
+        event=event,
+        by=signed.by,
+        at=signed.at,
+        why=signed.why,
+        fields=tuple(fields),
+        subject_version=signed.subject_version,
+    )
+    suite = living.suite.model_copy(update={"criteria": tuple(rows)})
+    return replace(living, suite=suite, history=(*living.history, change))
+
+
+def changed_fields(before: Criterion, after: Criterion) -> tuple[str, ...]:
+    """Return the keys in which two rows differ, as a suite spells them."""
+    old, new = (row.model_dump(mode="json", by_alias=True) for row in (before, after))
+    return tuple(key for key in new if old[key] != new[key])
+
+
+def _active(living: Living, criterion_id: str) -> Criterion:
+    row = living.row(criterion_id)
+    if row.status == "retired":
+        raise SuiteError(f"'{criterion_id}' is retired, and a tombstone stays one")
+    return row
+
+
+def _history(path: Path) -> list[tuple[int, Change]]:
+    if not path.exists():
+        return []
+    text = read_text(path)
+    if at := marker_line(text):
+        raise SuiteError(f"{path}:{at}: a merge conflict is left: keep the lines of both sides")
+    found = []
+    for at, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            found.append((at, _change(path, at, line)))
+    return found
+
+
+def _change(path: Path, at: int, line: str) -> Change:
+    try:
+        change = decode_line(line.encode("utf-8", "surrogatepass"), Change)
+    except (ValueError, msgspec.MsgspecError) as error:
+        raise SuiteError(f"{path}:{at}: the line is no change of a criterion: {error}") from None
+    if change.schema_version.partition(".")[0] != HISTORY_SCHEMA_VERSION.partition(".")[0]:
+        raise SuiteError(
+            f"{path}:{at}: schemaVersion must be {HISTORY_SCHEMA_VERSION} "
+            f"(got {change.schema_version})"
+        )
+    return change
+
+
+def _none_lost(file: SuiteFile, history: Sequence[tuple[int, Change]], path: Path) -> None:
+    ids = {row.criterion.criterion_id for row in file.rows}
+    for at, change in history:
+        if change.criterion_id not in ids:
+            raise SuiteError(
+                f"{path}:{at}: '{change.criterion_id}' was {change.event} and is lost: "
+                f"{file.source.file} has no row of this id; put it back from git, and retire it "
+                "where it is done with"
+            )
