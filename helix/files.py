@@ -43,18 +43,22 @@ def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def held(folder: str | os.PathLike[str]) -> Iterator[None]:
+def held(
+    folder: str | os.PathLike[str],
+    what: str = "run directory",
+    otherwise: str = "name another folder with hydra.run.dir=FOLDER",
+) -> Iterator[None]:
     """Make a folder and hold it for this process until the block ends.
 
     UsageError where it cannot be made, or another process holds it: two runs that write to one
     folder would mix their lines. Where a file system or platform has no locks, nothing is held.
+    `what` the folder is and what to do `otherwise` stand in the message.
     """
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(
-            f"the run directory {os.fspath(folder)} cannot be made: {error.strerror}; "
-            "name another folder with hydra.run.dir=FOLDER"
+            f"the {what} {os.fspath(folder)} cannot be made: {error.strerror}; {otherwise}"
         ) from error
     try:
         import fcntl
@@ -67,8 +71,7 @@ def held(folder: str | os.PathLike[str]) -> Iterator[None]:
     except BlockingIOError:
         os.close(handle)
         raise UsageError(
-            f"another run is writing to {os.fspath(folder)}: wait for it, or name another folder "
-            "with hydra.run.dir=FOLDER"
+            f"another run is writing to the {what} {os.fspath(folder)}: wait for it, or {otherwise}"
         ) from None
     except OSError:
         pass
