@@ -48,7 +48,7 @@ class Outcomes:
         return self._alone(call, named)
 
     def _alone(self, call: Observation, named: str) -> Reading:
-        for path, value in _declared(call):
+        for path, value in declared(call):
             place = Place(call.id, path, value, call.seq)
             text = f"{named} failed: {path} is {shown(value)}"
             return Reading("fail", text, (quote(self._trace, place),))
@@ -74,7 +74,7 @@ class Outcomes:
         return self._rivals
 
 
-def _declared(call: Observation) -> Iterator[tuple[str, Any]]:
+def declared(call: Observation) -> Iterator[tuple[str, Any]]:
     """Yield each place where a call says that it failed."""
     if call.error is not None:
         yield "error", call.error
