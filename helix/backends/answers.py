@@ -65,7 +65,7 @@ def usable(text: str, request: Request) -> Reply:
 def _fault(reply: Reply, request: Request) -> str | None:
     if (fault := fault_of(request, reply)) is not None:
         return fault.reason
-    if request.unit.role == "judge":
+    if request.unit.role != "verifier":
         return None
     reviews = read_reviews(reply, request.nonce, request.unit.criteria)
     missing = [row for row in request.unit.criteria if row not in reviews]  # type: ignore[operator]

@@ -194,8 +194,8 @@ def _answer_place(folder: Path, key: str) -> Path:
 
 def _rubric_name(request: Request) -> str:
     unit = request.unit
-    if unit.role == "verifier":
-        return "rubric-verifier.md"
+    if unit.role != "judge":
+        return f"rubric-{unit.role}.md"
     return f"rubric-{unit.axis}.md" if unit.criteria else "rubric-expectation.md"
 
 

@@ -42,7 +42,7 @@ def within(packet: MatrixPacket, budget: int, wanted: Slice) -> MatrixPacket:
         cut = _shortened(cut, lambda obs, path: True)
     if _size_of(cut) > budget:
         cut = _Fitting(cut, budget, wanted).packet()
-    return _counted(packet, cut)
+    return counted(packet, cut)
 
 
 def _named(wanted: Slice) -> Named:
@@ -157,7 +157,7 @@ def _cut(shown: Value) -> Value:
     return msgspec.structs.replace(shown, text=text, elided=left_out)
 
 
-def _counted(whole: MatrixPacket, packet: MatrixPacket) -> MatrixPacket:
+def counted(whole: MatrixPacket, packet: MatrixPacket) -> MatrixPacket:
     """Return the packet with its ledger: what of `whole` is shown, cut, left out."""
     held = {_id(item) for item in _items(packet)}
     own = {_place(leaf) for leaf in (*packet.input, *packet.output)}

@@ -114,7 +114,7 @@ def _built(
         ),
         pin={"model": settings.pin.model, "temperature": settings.pin.temperature},
     )
-    budget = int(settings.context_tokens * CHARACTERS_PER_TOKEN * (1 - PROMPT_RESERVE))
+    budget = budget_of(settings)
     said = {m.id for m in messages}
     once = msgspec.structs.replace(packet, input=_once(asked, trace, said))
     shown = within(once, budget, wanted)
@@ -122,6 +122,11 @@ def _built(
     if all(leaf.same_as is None or leaf.same_as in kept for leaf in shown.input):
         return shown
     return within(packet, budget, wanted)
+
+
+def budget_of(settings: PacketSettings) -> int:
+    """Return how many characters of a trace a packet may show."""
+    return int(settings.context_tokens * CHARACTERS_PER_TOKEN * (1 - PROMPT_RESERVE))
 
 
 def _leaves(trace: Trace, wanted: Slice, part: Slice) -> dict[str, list[TraceLeaf]]:

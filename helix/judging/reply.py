@@ -58,7 +58,7 @@ class _Loose(msgspec.Struct, frozen=True, rename="camel"):
     """The base of a judge's own shapes: fields beyond the schema are ignored."""
 
 
-class _Ref(_Loose, frozen=True):
+class SaidRef(_Loose, frozen=True):
     obs: str
     path: str
     value: str | int | float | bool | None = None
@@ -67,7 +67,7 @@ class _Ref(_Loose, frozen=True):
 
 class _Binding(_Loose, frozen=True):
     term: str
-    ref: _Ref | None = None
+    ref: SaidRef | None = None
 
 
 class _Verdict(_Loose, frozen=True):
@@ -75,7 +75,7 @@ class _Verdict(_Loose, frozen=True):
     critique: str
     result: str
     claim: str | None = None
-    refs: tuple[_Ref, ...] = ()
+    refs: tuple[SaidRef, ...] = ()
     bindings: tuple[_Binding, ...] = ()
     litmus: Litmus | None = None
     assumptions: tuple[Assumption, ...] = ()
@@ -86,7 +86,7 @@ class _Verdict(_Loose, frozen=True):
 class _NotApplicable(_Loose, frozen=True):
     criterion_id: str
     critique: str
-    refs: tuple[_Ref, ...] = ()
+    refs: tuple[SaidRef, ...] = ()
 
 
 class _Step(_Loose, frozen=True):
@@ -130,7 +130,7 @@ class _Health(_Loose, frozen=True):
 class _Localize(_Loose, frozen=True):
     root: str
     locus: str
-    refs: tuple[_Ref, ...] = ()
+    refs: tuple[SaidRef, ...] = ()
 
 
 class _Fidelity(_Loose, frozen=True):
@@ -230,7 +230,7 @@ def _answer(value: dict[str, Any], rows: Sequence[str], repaired: bool) -> Answe
         _once(entry.criterion_id, rows, {**verdicts, **excused})
         _written(entry.criterion_id, entry.critique)
         excused[entry.criterion_id] = NotApplicable(
-            criterion_id=entry.criterion_id, critique=entry.critique, refs=_refs(entry.refs)
+            criterion_id=entry.criterion_id, critique=entry.critique, refs=refs_of(entry.refs)
         )
     missing = [row for row in rows if row not in verdicts and row not in excused]
     if missing:
@@ -266,9 +266,9 @@ def _verdict(raw: _Verdict) -> Verdict:
         result=label,  # type: ignore[arg-type]
         confidence=raw.confidence,
         claim=raw.claim,
-        refs=_refs(raw.refs),
+        refs=refs_of(raw.refs),
         bindings=tuple(
-            Binding(term=b.term, ref=None if b.ref is None else _refs((b.ref,))[0])
+            Binding(term=b.term, ref=None if b.ref is None else refs_of((b.ref,))[0])
             for b in raw.bindings
         ),
         litmus=raw.litmus,
@@ -277,14 +277,14 @@ def _verdict(raw: _Verdict) -> Verdict:
     )
 
 
-def _refs(refs: Sequence[_Ref]) -> tuple[Ref, ...]:
+def refs_of(refs: Sequence[SaidRef]) -> tuple[Ref, ...]:
     return tuple(Ref(obs=r.obs, path=r.path, value=_cited(r.value), scan=r.scan) for r in refs)
 
 
 def _aside(ref: Any) -> Ref | None:
     """Return the ref of a side remark, none where it is in another shape: it decides nothing."""
     try:
-        return None if ref is None else _refs((msgspec.convert(ref, _Ref),))[0]
+        return None if ref is None else refs_of((msgspec.convert(ref, SaidRef),))[0]
     except msgspec.ValidationError:
         return None
 
@@ -328,7 +328,7 @@ def _built(
         localize=None
         if found is None
         else Localize(
-            root=found.root, locus=_among(found.locus, LOCI, "skill"), refs=_refs(found.refs)
+            root=found.root, locus=_among(found.locus, LOCI, "skill"), refs=refs_of(found.refs)
         ),
         health=_as(answer.health, Health),
         repaired=repaired,

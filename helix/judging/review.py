@@ -14,6 +14,7 @@ from typing import Any, get_args
 import msgspec
 
 from helix.judging.axes import read_answer
+from helix.judging.determining import read_determination
 from helix.judging.expectation import read_expectation
 from helix.judging.own_object import Fault
 from helix.judging.rendering import (
@@ -166,6 +167,8 @@ def fault_of(request: Request, reply: Reply) -> Unusable | None:
     found: object
     if unit.role == "verifier":
         found = read_reviews(reply, request.nonce, unit.criteria)
+    elif unit.role == "determiner":
+        found = read_determination(reply, request.nonce)
     elif not unit.criteria:
         found = read_expectation(reply, request.nonce)
     else:

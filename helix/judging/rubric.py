@@ -134,7 +134,7 @@ part of the recording that the criterion looks at: what lies outside of it was l
 purpose, and is no sign that the recording breaks off.
 """
 
-_REF: dict[str, Any] = {
+REF: dict[str, Any] = {
     "type": "object",
     "properties": {
         "obs": {"type": "string"},
@@ -155,7 +155,7 @@ _REF: dict[str, Any] = {
 }
 
 
-_MAYBE_REF: dict[str, Any] = {"anyOf": [_REF, {"type": "null"}]}
+_MAYBE_REF: dict[str, Any] = {"anyOf": [REF, {"type": "null"}]}
 _TEXT = {"type": "string"}
 _HEALTH = ("contextGathered", "grounded", "assumed", "stoppedAtSymptom")
 _STATUSES = ["hypothesis", "unverified", "verified", "eliminated"]
@@ -180,7 +180,7 @@ def reply_schema(criterion_ids: tuple[str, ...], *, expects: bool = True) -> dic
     """
     row = {"enum": list(criterion_ids)}
     excused = _object(
-        ("criterionId", "refs", "critique"), criterionId=row, refs=_list(_REF), critique=_TEXT
+        ("criterionId", "refs", "critique"), criterionId=row, refs=_list(REF), critique=_TEXT
     )
     place: dict[str, Any] = {"anchor": {"type": ["integer", "null"]}, "ref": _MAYBE_REF}
     candidate = _object(
@@ -207,7 +207,7 @@ def reply_schema(criterion_ids: tuple[str, ...], *, expects: bool = True) -> dic
             ("root", "locus"),
             root=_TEXT,
             locus={"enum": list(get_args(Locus))},
-            refs=_list(_REF),
+            refs=_list(REF),
         ),
         health=_object((), **{key: {"type": "boolean"} for key in _HEALTH}),
     )
@@ -236,7 +236,7 @@ def _verdict(row: dict[str, Any]) -> dict[str, Any]:
         ("criterionId", "bindings", "refs", "claim", "critique", "litmus", "result"),
         criterionId=row,
         bindings=_list(_object(("term", "ref"), term=_TEXT, ref=_MAYBE_REF)),
-        refs=_list(_REF),
+        refs=_list(REF),
         claim=_TEXT,
         critique=_TEXT,
         litmus=_object(("premise",), premise=_TEXT, groundedBy={"type": ["string", "null"]}),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-from helix.model.verdict import Assumption, Ref, Result, Shape
+from helix.model.verdict import Assumption, BlockedBy, Cause, Ref, Result, Shape
 
 DISCOVERY_SCHEMA_VERSION = "1.0"
 Lens = Literal["off-path", "tool-output-failure", "missing-context"]
@@ -35,10 +35,26 @@ class Detection(Shape, frozen=True, kw_only=True):
     route: Route = "eval"
 
 
+class DeterminedBy(Shape, frozen=True, kw_only=True):
+    """Who was asked under what, and digests of prompt and reply; null is not recorded (42)."""
+
+    model: str
+    temperature: float | None
+    identity: str
+    reviewer: str | None = None
+    returned_model: str | None = None
+    effective: dict[str, Any] | None = None
+    prompt: str | None = None
+    reply: str | None = None
+
+
 class Determination(Shape, frozen=True, kw_only=True):
     """One line of determinations.jsonl: what became of one trace, judged by no criterion (49).
 
     `whole` is False where the trace was too large and only input, tool sequence and end were read.
+    Every ref resolves; what was said and not shown is in `assumptions`, and is no fact.
+    `evidence_pointer` is the id of the message or step where the root is. `warnings` say what was
+    asked again and what was taken back.
     """
 
     schema_version: str = msgspec.field(default_factory=_version)
@@ -52,9 +68,14 @@ class Determination(Shape, frozen=True, kw_only=True):
     refs: tuple[Ref, ...] = ()
     evidence_pointer: str | None = None
     detections: tuple[Detection, ...] = ()
+    critique: str | None = None
+    assumptions: tuple[Assumption, ...] = ()
     whole: bool = True
     produced_by: Literal["code", "determiner"] = "code"
-    cause: str | None = None
+    cause: Cause | None = None
+    blocked_by: BlockedBy | None = None
+    determined_by: DeterminedBy | None = None
+    warnings: tuple[str, ...] = ()
 
 
 class Category(Shape, frozen=True, kw_only=True):

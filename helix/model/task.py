@@ -15,12 +15,18 @@ from helix.model.request import Axis, Message, Pin, Request, Role, Unit
 from helix.model.verdict import Shape
 
 TASK_SCHEMA_VERSION = "1.0"
+TaskKind = Literal["judge", "verifier", "discover"]
+KINDS: dict[Role, TaskKind] = {"judge": "judge", "verifier": "verifier", "determiner": "discover"}
+ROLES = {kind: role for role, kind in KINDS.items()}
 
 
 class TaskUnit(Shape, frozen=True, kw_only=True):
-    """What a task is about; `criterion_id` stands where it asks about one criterion alone."""
+    """What a task is about; `criterion_id` stands where it asks about one criterion alone.
 
-    kind: Role
+    A determiner's question is of the kind `discover` (METHOD 38).
+    """
+
+    kind: TaskKind
     axis: Axis
     criterion_id: str | None = None
     trace_id: str
@@ -66,7 +72,7 @@ def task_of(request: Request, key: str, answer: str) -> JudgeTask:
     return JudgeTask(
         key=key,
         unit=TaskUnit(
-            kind=unit.role,
+            kind=KINDS[unit.role],
             axis=unit.axis,
             criterion_id=unit.criteria[0] if unit.axis == "criterion" else None,
             trace_id=unit.trace_id,
@@ -91,7 +97,7 @@ def request_of(task: JudgeTask) -> Request:
     """Return the request that a task sets down, to see whether it was changed."""
     about = task.unit
     unit = Unit(
-        role=about.kind,
+        role=ROLES[about.kind],
         axis=about.axis,
         trace_id=about.trace_id,
         trace_digest=about.trace_digest,
