@@ -32,6 +32,16 @@ _NOT_EXTRA = frozenset({
     "n", "num_retries", "response_format", "retry_policy", "stream", "timeout", "tools",
 })  # fmt: skip
 _OWN_KEY = frozenset({"max_tokens", "seed", "temperature"})
+# How litellm names the variables that hold a provider's address, where not by its own name.
+_ADDRESS = ("API_BASE", "API_URL", "BASE_URL", "ENDPOINT", "URL")
+_ALSO_NAMED = {
+    "bedrock": ("AWS_BEDROCK_RUNTIME",),
+    "huggingface": ("HF",),
+    "ollama_chat": ("OLLAMA",),
+    "text-completion-openai": ("OPENAI",),
+    "vertex_ai": ("VERTEX", "VERTEXAI"),
+    "watsonx": ("WML", "WX"),
+}
 _INSTEAD = {
     "temperature": "{0}.allow_unpinned_temperature=true asks without one",
     "seed": "{0}.seed=null asks without one",
@@ -159,6 +169,8 @@ def open_litellm(settings: JudgeSettings) -> LiteLLM:
                 f"{section}.extra must hold parameters of the model (got {name}, which decides "
                 "who is asked or how often)"
             )
+    if not config.base_url:
+        _refuse_redirection(section, str(config.model))
     return LiteLLM(settings, section, _key(section, settings))
 
 
@@ -195,6 +207,22 @@ def imported() -> Any:
     litellm.suppress_debug_info = True  # It would print on standard output.
     litellm.drop_params = litellm.modify_params = False
     return litellm
+
+
+def _refuse_redirection(section: str, model: str) -> None:
+    """Refuse an address from the environment: the pin says who is asked (METHOD 42)."""
+    try:
+        provider = imported().get_llm_provider(model)[1]
+    except Exception:  # Of a model that it does not know; asking it says so.
+        return
+    names = (provider.replace("-", "_").upper(), *_ALSO_NAMED.get(provider, ()))
+    for variable in (f"{name}_{end}" for name in names for end in _ADDRESS):
+        if os.environ.get(variable):
+            raise ConfigError(
+                f"{variable} is set and would decide who answers as {model}, which the pin must "
+                f'say: add {section}.base_url="${variable}" (with {section}.api_key_env=NAME if it '
+                f"needs a key), or unset {variable}"
+            )
 
 
 def _key(section: str, settings: JudgeSettings) -> str | None:

@@ -17,21 +17,6 @@ SECRET_WORDS = frozenset({
     "apikey", "auth", "authorization", "bearer", "credential", "credentials", "key", "passwd",
     "password", "secret", "token",
 })  # fmt: skip
-_WORDS = frozenset(
-    [
-        "apikey",
-        "auth",
-        "authorization",
-        "bearer",
-        "credential",
-        "credentials",
-        "key",
-        "passwd",
-        "password",
-        "secret",
-        "token",
-    ]
-)
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 
 

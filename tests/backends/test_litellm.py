@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import subprocess
 import sys
@@ -28,8 +29,9 @@ SCHEMA = {"type": "object", "properties": {"nonce": {"type": "string"}}}
 
 @pytest.fixture(autouse=True)
 def only_the_planted_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
+    for name in os.environ:
+        if name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL")):
+            monkeypatch.delenv(name)
     monkeypatch.setenv("JUDGE_KEY", KEY)
 
 
@@ -37,8 +39,12 @@ def ask(server: FaultServer, *, deadline_s: float = 20.0, **config: Any) -> Repl
     """Ask once, as a run does: config to pin, pin to request."""
     section = JudgeConfig(
         backend="litellm",
-        base_url=server.base_url,
-        **{"model": "openai/m1", "api_key_env": "JUDGE_KEY", **config},
+        **{
+            "base_url": server.base_url,
+            "model": "openai/m1",
+            "api_key_env": "JUDGE_KEY",
+            **config,
+        },
     )
     pin = Pin(
         "litellm",
@@ -218,6 +224,37 @@ def test_a_server_of_ones_own_gets_no_key_but_the_named_one(
     with FaultServer() as server:
         ask(server, api_key_env=None)
     assert server.asked[0].authorization == "Bearer no-key"
+
+
+@pytest.mark.parametrize(
+    ("variable", "model"),
+    [
+        ("OPENAI_BASE_URL", "openai/m1"),
+        ("OPENAI_API_BASE", "gpt-4o"),
+        ("ANTHROPIC_BASE_URL", "anthropic/m1"),
+        ("OLLAMA_API_BASE", "ollama_chat/m1"),
+        ("AWS_BEDROCK_RUNTIME_ENDPOINT", "bedrock/m1"),
+    ],
+)
+def test_an_address_in_the_environment_does_not_decide_who_is_asked(
+    variable: str, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FaultServer() as server:
+        monkeypatch.setenv(variable, server.base_url)
+        typed = rf'judge\.base_url="\${variable}"'
+        with pytest.raises(ConfigError, match=rf"{variable} is set .*{typed}"):
+            ask(server, base_url=None, model=model)
+        assert not server.asked
+        ask(server, model="openai/m1")
+    assert len(server.asked) == 1
+
+
+def test_an_address_that_is_another_providers_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OLLAMA_API_BASE", "http://127.0.0.1:9")
+    section = JudgeConfig(backend="litellm", model="openai/m1", api_key_env="JUDGE_KEY")
+    open_litellm(JudgeSettings(section, "", ""))
 
 
 def test_each_recipe_of_the_page_asks_for_the_model_that_its_server_serves(project: Path) -> None:
