@@ -31,6 +31,7 @@ from helix.model.config import Config
 from helix.model.criterion import Criterion, Suite
 from helix.model.lines import encode_page
 from helix.model.manifest import Survey
+from helix.model.preference import Preference
 from helix.model.scorecard import Scorecard
 from helix.model.trace import Trace
 from helix.model.verdict import MatrixVerdictFile
@@ -94,10 +95,12 @@ def run(
     on_event: OnEvent | None = None,
     command: str | None = None,
     then: Callable[[Finished], None] | None = None,
+    aware: Sequence[Preference] = (),
 ) -> Finished:
     """Evaluate and write the run directory; raises UsageError before anything is spent.
 
     `then` is called with the result while the folder is still held, to write reports into it.
+    `aware` is recorded, and asked of nobody: preferences reach no judge and no verifier.
     """
     began, started = time.monotonic(), datetime.datetime.now(datetime.UTC)
     prepared, source, survey = survey_run(config, registry, suite, today=started.date())
@@ -105,7 +108,7 @@ def run(
     with held(folder):
         work = Work(prepared, survey, source, folder)
         work.open_judges()
-        log = RunLog(folder, started, command)
+        log = RunLog(folder, started, command, aware)
         _clear(folder, prepared.registry)
         atomic_write(folder / "plan.json", encode_page(prepared.plan))
         atomic_write(folder / "manifest.jsonl", b"".join(x + b"\n" for x in manifest_lines(survey)))

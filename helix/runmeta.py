@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import platform
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import helix
 from helix.errors import ExitCode
 from helix.files import atomic_write
 from helix.model.lines import encode_line, encode_page
+from helix.model.preference import Preference
 from helix.model.scorecard import Scorecard
 from helix.planning import Prepared
 
@@ -18,13 +20,19 @@ from helix.planning import Prepared
 class RunLog:
     """The events of one execution as they happen, and its summary at the end.
 
-    `command` is what was typed, for the command that runs the failures again.
+    `command` is what was typed, for the command that runs the failures again; `aware` is what of
+    the operator's memory the run may know.
     """
 
     def __init__(
-        self, folder: Path, started: datetime.datetime, command: str | None = None
+        self,
+        folder: Path,
+        started: datetime.datetime,
+        command: str | None = None,
+        aware: Sequence[Preference] = (),
     ) -> None:
         self._folder, self._started, self._command = folder, started, command
+        self._aware = aware
         self._events = folder / "events.jsonl"
         self._events.write_bytes(b"")
         self.event("started")
@@ -61,5 +69,6 @@ class RunLog:
                 "suite": prepared.suite.suite.version,
             },
             "digests": scorecard.digests,
+            "awareness": {"memory": [{"name": x.name, "digest": x.digest} for x in self._aware]},
         }
         atomic_write(self._folder / "runmeta.json", encode_page(meta))

@@ -20,6 +20,7 @@ PLAIN = {
     "cache": "say how many replies are kept",
     "criteria": "lint a suite or a run, explain a verdict, test rows, propose terms",
     "labels": "bring in, check and compare people's labels, or give them on a page",
+    "memory": "keep what operators say of Helix and of themselves, one fact a file",
     "plugins": "list formats, checks, judges, renderers, or explain one of them",
     "schema": "print the JSON Schema of a file that Helix reads or writes",
     "traces": "say what trace files hold: detect, show, convert, stats",
@@ -31,7 +32,6 @@ NOT_BUILT = (
     "doctor",
     "improve",
     "init",
-    "memory",
     "report",
 )
 

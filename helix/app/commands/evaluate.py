@@ -9,6 +9,7 @@ from pathlib import Path
 from helix.app import console
 from helix.app.job import Outcome
 from helix.app.progress import Progress
+from helix.app.remembered import remembered
 from helix.app.rendering import render, renderers
 from helix.app.waiting import told
 from helix.dryrun import estimate
@@ -40,6 +41,7 @@ def evaluated(
     wanted = renderers(config.report, registry)
     if config.run.dry:
         return Outcome(estimate(config, registry).text().encode(), ExitCode.PASS)
+    aware = remembered(config.paths.state)
     progress = Progress()
     written: list[tuple[bytes, ExitCode]] = []
 
@@ -61,6 +63,7 @@ def evaluated(
             on_event=progress,
             command=typed,
             then=report,
+            aware=aware,
         )
     finally:
         progress.close()
