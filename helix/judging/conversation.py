@@ -41,8 +41,11 @@ def converse(
     request, unusable, named = first, 0, False
     notes: list[dict[str, str]] = []
     usable: tuple[Answer, Reply] | None = None
+    heard: Reply | None = None
     while True:
-        reply = by_the_pin((yield request), models, "judge")
+        given = yield request
+        heard = given if isinstance(given, Reply) else heard
+        reply = by_the_pin(given, models, "judge")
         if isinstance(reply, NoReply):
             notes.append({"kind": "no-reply", "cause": reply.cause, "text": portable(reply.text)})
             break
@@ -67,8 +70,9 @@ def converse(
         request = again(request, reply.text, faults, unit)
     if usable is None:
         assert isinstance(reply, NoReply)
-        return _nothing(reply, rows, first, notes)
-    return _settled(*usable, rows, ground, first, notes)
+        return _by(heard, _nothing(reply, rows, first, notes))
+    answer, reply = usable
+    return _by(reply, _settled(answer, rows, ground, first, notes))
 
 
 def _faults(answer: Answer, rows: Sequence[PacketRow], ground: Ground) -> list[str]:
@@ -88,7 +92,6 @@ def _faults(answer: Answer, rows: Sequence[PacketRow], ground: Ground) -> list[s
 
 def _settled(
     answer: Answer,
-    reply: Reply,
     rows: Sequence[PacketRow],
     ground: Ground,
     first: Request,
@@ -116,13 +119,9 @@ def _settled(
         verdicts=verdicts,
         not_applicable=excused,
         missing={},
-        answer=_looked_up(answer, ground),
         prompt_digest=first.prompt_digest,
-        reply_digest=digest(reply.text),
+        answer=_looked_up(answer, ground),
         decisions=tuple(notes),
-        returned_model=reply.returned_model,
-        reviewers=() if reply.made_by is None else (reply.made_by,),
-        effective=reply.effective,
     )
 
 
@@ -157,6 +156,18 @@ def _nothing(
         not_applicable={},
         missing={row.criterion_id: told for row in rows},
         prompt_digest=first.prompt_digest,
-        reply_digest=None,
         decisions=tuple(notes),
+    )
+
+
+def _by(reply: Reply | None, judged: Judged) -> Judged:
+    """Return what was judged with who answered and under what, if only to no use (METHOD 42)."""
+    if reply is None:
+        return judged
+    return replace(
+        judged,
+        reply_digest=digest(reply.text),
+        returned_model=reply.returned_model,
+        reviewers=() if reply.made_by is None else (reply.made_by,),
+        effective=reply.effective,
     )

@@ -101,7 +101,6 @@ def _skipped(criterion: str, request: Request) -> Judged:
         not_applicable={},
         missing={},
         prompt_digest=request.prompt_digest,
-        reply_digest=None,
         decisions=(note,),
     )
 

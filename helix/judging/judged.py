@@ -22,7 +22,7 @@ class Judged:
     not_applicable: dict[str, NotApplicable]
     missing: dict[str, NoReply]
     prompt_digest: str
-    reply_digest: str | None
+    reply_digest: str | None = None
     answer: Answer | None = None
     decisions: tuple[dict[str, str], ...] = ()
     warnings: tuple[str, ...] = ()

@@ -95,12 +95,13 @@ def _converse(
     ids = [claim.criterion_id for claim in claims]
     none: NoReply | None = None
     for attempt in range(RE_PROMPTS + 1):
-        reply = by_the_pin((yield request), verifier.models, "verifier")
-        reply = _independent(reply, judged)
+        reply = _independent((yield request), judged)
+        if isinstance(reply, Reply):
+            session.answered = session.answered or reply
+        reply = by_the_pin(reply, verifier.models, "verifier")
         if isinstance(reply, NoReply):
             none = reply
             break
-        session.answered = session.answered or reply
         found = read_reviews(reply, request.nonce, ids)
         if not isinstance(found, Unusable):
             session.reviews.update(found)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from helix.grounding import Ground, resolved, settle
 from helix.judging.rendering import derive_nonce
+from helix.model.canonical import digest
 from helix.model.config import SubjectConfig
 from helix.model.packet import Premise
 from helix.model.request import NoReply, Reply, Request
@@ -486,6 +487,20 @@ def test_the_parameters_of_an_answer_stand_in_its_line(effective: Any) -> None:
         return Reply(text=reply(request.nonce, verdict(refs=[HELD])), effective=effective)
 
     assert ask(trace_of(STEPS), [row()], said)[0].line.effective == effective
+
+
+@pytest.mark.parametrize(
+    ("model", "cause"), [("m", "malformed"), ("another", "judge-error"), (None, "malformed")]
+)
+def test_who_answered_is_known_where_the_answer_is_of_no_use(model: str | None, cause: str) -> None:
+    def said(request: Request) -> Reply:
+        return Reply("no", returned_model=model, made_by="Kim", effective={"temperature": 0})
+
+    line = ask(trace_of(STEPS), [row()], said, models=("m",))[0].line
+    assert line.not_adjudicated == {"c1": cause}
+    assert (line.returned_model, line.judge_identity) == (model, "Kim")
+    assert line.effective == {"temperature": 0}
+    assert line.provenance is not None and line.provenance.reply == digest("no")
 
 
 def test_the_walk_keeps_its_refs_and_one_that_is_dead_or_odd_costs_no_verdict() -> None:

@@ -234,6 +234,8 @@ def test_a_review_by_another_model_is_not_read() -> None:
 
     done, _ = run([verdict(refs=[PAID])], [other])
     assert statuses(done) == {"c1": "failed"}
+    assert done.line.verifying is not None
+    assert done.line.verifying.returned_model == "cheaper"
 
 
 def test_the_verifier_sees_claim_and_refs_and_neither_critique_nor_confidence_nor_walk() -> None:
