@@ -113,7 +113,7 @@ def _no_conflict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value: dict[str, Any] = {}
     for key, item in pairs:
         if key in value and value[key] != item:
-            raise Fault(f"the key '{key}' stands twice with different values")
+            raise Fault(f"the key '{key[:80]}' stands twice with different values")
         value[key] = item
     return value
 

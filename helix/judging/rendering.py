@@ -13,12 +13,15 @@ from typing import Any
 
 from helix.judging.rubric import RUBRICS, reply_schema
 from helix.model.canonical import constant_text
-from helix.model.packet import Leaf, MatrixPacket, PacketRow, ShownMessage, ShownStep
+from helix.model.packet import Leaf, MatrixPacket, PacketRow, ShownMessage, ShownStep, cut_mark
 from helix.model.request import Message, Pin, Request, Unit
 from helix.model.verdict import ExpectedStep
 
 MOST_NAMES = 200
 NAME_CHARACTERS = 300
+ECHO_CHARACTERS = 40_000
+MOST_FAULTS = 50
+FAULT_CHARACTERS = 2_000
 
 
 def render(
@@ -41,17 +44,30 @@ def render(
 def again(request: Request, answer: str, faults: list[str], unit: Unit) -> Request:
     """Return the re-prompt that names what was wrong with an answer (METHOD 40, 46).
 
-    A fault may name ids of the trace, so it is kept on its line.
+    A fault may name ids of the trace, so it is kept on its line. A long answer is repeated without
+    its middle, and of many faults the first are named; both say how much is left out.
     """
-    listed = "\n".join(f"- {on_one_line(fault)}" for fault in faults)
+    listed = "\n".join(
+        f"- {on_one_line(fault[:FAULT_CHARACTERS])}" for fault in faults[:MOST_FAULTS]
+    )
+    if len(faults) > MOST_FAULTS:
+        listed += f"\n- and {len(faults) - MOST_FAULTS} more"
     text = (
         "Your answer cannot be used as it stands:\n"
         f"{listed}\n"
         "Answer again with the whole JSON object by the same schema, the nonce "
         f"{request.nonce} in it. Change a result if the evidence does not carry it."
     )
-    messages = (*request.messages, Message("assistant", answer), Message("user", text))
+    messages = (*request.messages, Message("assistant", _echo(answer)), Message("user", text))
     return Request(unit, request.pin, messages, request.nonce, request.reply_schema)
+
+
+def _echo(answer: str) -> str:
+    left_out = len(answer) - ECHO_CHARACTERS
+    if left_out <= 0:
+        return answer
+    half = ECHO_CHARACTERS // 2
+    return answer[:half] + cut_mark(left_out) + answer[-half:]
 
 
 def derive_nonce(text: str) -> str:

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix.judging import budget
-from helix.judging.rendering import indented, on_one_line
+from helix.judging.rendering import again, indented, on_one_line
 from helix.model.packet import Coverage, Leaf, MatrixPacket, ShownMessage, ShownStep
+from helix.model.request import Message, Pin, Request, Unit
 from helix.model.verdict import AgentStep
 
 BREAKS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
@@ -27,6 +28,32 @@ BREAKS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 )
 def test_a_name_is_kept_on_its_line_by_escapes(text: str, shown: str) -> None:
     assert on_one_line(text) == shown
+
+
+ASKED = Request(
+    Unit("judge", "trajectory", "t", "d", ("c1",), "c", 0),
+    Pin("scripted", "m", "judge"),
+    (Message("system", "S"), Message("user", "U")),
+    "n" * 32,
+)
+
+
+def test_a_long_answer_is_repeated_without_its_middle_and_many_faults_are_counted() -> None:
+    answer = "a" * 30_000 + "b" * 1_000_000 + "c" * 30_000
+    faults = [f"fault {n} {'x' * 5_000}" for n in range(1_000)]
+    *first, echo, told = again(ASKED, answer, faults, ASKED.unit).messages
+    assert tuple(first) == ASKED.messages
+    assert len(echo.content) < 41_000 and len(told.content) < 110_000
+    assert echo.content[:20_000] + echo.content[-20_000:] == "a" * 20_000 + "c" * 20_000
+    assert "[1020000 characters not shown]" in echo.content
+    assert "fault 49 " in told.content and "fault 50 " not in told.content
+    assert "- and 950 more\n" in told.content and ASKED.nonce in told.content
+
+
+def test_an_answer_of_usual_length_is_repeated_as_it_was() -> None:
+    messages = again(ASKED, "a" * 40_000, ["one", "two\nlines"], ASKED.unit).messages
+    assert messages[2] == Message("assistant", "a" * 40_000)
+    assert "\n- one\n- two\\nlines\nAnswer" in messages[3].content
 
 
 @given(st.text(st.sampled_from(f"ab #[{BREAKS}"), max_size=30))
