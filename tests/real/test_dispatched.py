@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 import helix
+from helix.app.cli import main
 from helix.evaluate import Finished
 from helix.grounding.resolve import dead, resolve_refs
 from helix.model.trace import Trace
@@ -82,7 +83,40 @@ AIRLINE = Set(
     exit_code=1,
     verified=(35, 7),
 )
-SETS = (AIRLINE,)
+RETAIL = Set(
+    "agentrx_dispatch",
+    tuple(
+        f"agentrx_tau_retail/task{task}.json"
+        for task in (
+            "012_reward0",
+            "021_reward0",
+            "032_reward0",
+            "034_reward0",
+            "038_reward0",
+            "039_reward0",
+            "042_reward1",
+            "051_reward1",
+            "054_reward1",
+            "055_reward0",
+            "063_reward0",
+            "078_reward1",
+            "079_reward0",
+            "082_reward0",
+            "098_reward0",
+        )
+    ),
+    {
+        "format": "agentrx",
+        "name": "retail-desk",
+        "purpose": (
+            "Cancels, changes, returns and exchanges orders for users under the policy in its "
+            "system message"
+        ),
+    },
+    exit_code=1,
+    verified=(14, 1),
+)
+SETS = (AIRLINE, RETAIL)
 
 
 @dataclass(frozen=True)
@@ -142,7 +176,7 @@ def test_every_citation_is_found_in_its_trace(replayed: Replayed) -> None:
             assert dead(resolve_refs(trace, refs, complete_channels=CHANNELS)) == []
             cited[verdict.result] += len(verdict.refs)
         for row in line.not_applicable:
-            channels = None if row.produced_by == "code" else CHANNELS
+            channels = CHANNELS if row.verification else None
             assert dead(resolve_refs(trace, row.refs, complete_channels=channels)) == []
     assert cited["pass"] > 10 and cited["fail"] > 10
     grounded = replayed.run.scorecard.grounded
@@ -169,3 +203,31 @@ def test_no_answer_quotes_more_than_a_ref_may_hold(replayed: Replayed) -> None:
     for answer in answers:
         for verdict in answer.get("verdicts", []):
             assert all(len(ref["value"] or "") <= 200 for ref in verdict["refs"])
+
+
+def test_people_and_the_readers_agree_as_the_page_on_validation_says(
+    shared: Path, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    row = "RET-AGENT-DID-NOT-FAIL"
+    suite = HERE / RETAIL.name / "suite.yaml"
+    traces = shared / "traces" / "agentrx_tau_retail"
+    RETAIL.evaluate(shared, tmp_path / "run", tmp_path / "state")
+    annotated = [str(traces / "labels_tau_ground_truth.json"), "--out", "labels.jsonl"]
+    meaning = ["--map", f"agent.Assistant={row}", "--absent", "pass", "--rater", "agentrx"]
+    known = ["--suite", str(suite), "--traces", str(traces / "task*.json")]
+    assert main(["labels", "import", "agentrx", *annotated, *meaning, *known]) == 0
+    given = ["validation.labels=labels.jsonl", "validation.run=run", "validation.split=all"]
+    assert main(["validate", *given, "paths.state=state", "hydra.run.dir=validated"]) == 0
+    found = json.loads((tmp_path / "validated" / "validation.json").read_text("utf-8"))["overall"]
+    assert found["confusion"] == {"passPass": 2, "passFail": 2, "failPass": 0, "failFail": 7}
+    assert set(found["abstained"].values()) == {0}
+    assert (found["coverage"]["k"], found["coverage"]["n"]) == (11, 11)
+    assert [round(x, 3) for x in found["tpr"]["exact"]] == [0.068, 0.932]
+    assert [round(x, 3) for x in found["tnr"]["exact"]] == [0.59, 1.0]
+    lines = (tmp_path / "validated" / "disagreements.jsonl").read_text("utf-8").splitlines()
+    differ = [(d["trace"], d["kind"]) for d in map(json.loads, lines)]
+    assert differ == [("55", "false-fail"), ("63", "false-fail")]
+    page = (project / "docs" / "validation.md").read_text(encoding="utf-8")
+    for figure in ("2/4 [7, 93]", "7/7 [59, 100]", "9 of 11", "0.56"):
+        assert figure in page, figure
