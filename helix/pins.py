@@ -14,7 +14,7 @@ from helix.errors import PinError
 from helix.files import is_file
 from helix.model.canonical import source_digest
 from helix.model.config import Config, JudgeConfig, VerifierConfig
-from helix.model.request import Pin
+from helix.model.request import Pin, same_name
 from helix.registry import Judge, Registry
 
 SAME = "same"
@@ -40,10 +40,10 @@ def verifier_of(config: Config, registry: Registry, judge: Judge, pin: Pin) -> V
     else:
         named = f"verifier:{section.backend}:{section.model or 'none'}"
         section = section.model_copy(update={"identity": section.identity or named})
-    if section.identity == pin.identity:
+    if same_name(str(section.identity), pin.identity):
         raise PinError(
-            f"verifier.identity must differ from the judge's (both are '{pin.identity}'): a "
-            "verdict is not verified by who reached it"
+            f"verifier.identity must differ from the judge's (got '{section.identity}' and "
+            f"'{pin.identity}'): a verdict is not verified by who reached it"
         )
     backend: Judge = registry.get("judges", section.backend)
     return Verifier(section, backend, make_pin(section, backend, "verifier"))

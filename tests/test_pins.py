@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from helix.errors import PinError
 from helix.evaluate import Finished, run
 from helix.model.config import Config, JudgeConfig
-from helix.pins import make_pin
+from helix.pins import make_pin, verifier_of
 from helix.registry import load
 
 SUITE = """\
@@ -87,3 +88,17 @@ def test_five_repeats_that_agree_pass_and_one_that_differs_does_not(tmp_path: Pa
 
 def test_with_temperature_0_one_answer_counts(tmp_path: Path) -> None:
     assert judged(tmp_path).run_verdict == "pass"
+
+
+@pytest.mark.parametrize("name", ["Kim Doe", "kim  doe ", "Ｋim Doe"])
+def test_who_judges_may_not_verify_however_the_name_is_spelled(name: str) -> None:
+    config = Config.model_validate(
+        {
+            "judge": {"backend": "scripted", "model": "m", "identity": "Kim Doe"},
+            "verifier": {"backend": "scripted", "model": "m", "identity": name},
+        }
+    )
+    registry = load()
+    judge = registry.get("judges", "scripted")
+    with pytest.raises(PinError, match=r"verifier\.identity must differ from the judge's"):
+        verifier_of(config, registry, judge, make_pin(config.judge, judge, "judge"))

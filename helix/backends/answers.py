@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-import unicodedata
 from pathlib import Path
 
 from helix.judging import fault_of, read_reviews
 from helix.judging.own_object import Fault, own_object
-from helix.model.request import Reply, Request
+from helix.model.request import Reply, Request, same_name
 
 MOST_BYTES = 8_000_000
 LONGEST_NAME = 100
@@ -50,7 +49,7 @@ def usable(text: str, request: Request) -> Reply:
     except Fault as fault:
         raise Refused(str(fault) if text.strip() else "is empty") from None
     reviewer = _reviewer(value.get("reviewer"))
-    if any(_same(reviewer, judge) for judge in request.not_by):
+    if any(same_name(reviewer, judge) for judge in request.not_by):
         raise Refused(
             f"the reviewer '{reviewer}' gave the verdicts that are checked here; "
             "another reviewer must answer"
@@ -79,11 +78,3 @@ def _reviewer(name: object) -> str:
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise Refused(f'"reviewer" must be one line of at most {LONGEST_NAME} characters')
     return name
-
-
-def _same(one: str, other: str) -> bool:
-    return _plain(one) == _plain(other)
-
-
-def _plain(name: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())

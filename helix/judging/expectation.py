@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from helix.judging.conversation import RE_PROMPTS
 from helix.judging.job import Job, Settings
 from helix.judging.judged import by_the_pin
 from helix.judging.own_object import Fault
@@ -26,7 +27,6 @@ from helix.model.packet import MatrixPacket
 from helix.model.request import Message, NoReply, Reply, Request
 from helix.model.verdict import ExpectedStep
 
-RE_PROMPTS = 2
 ASKED = ("input",)
 _NOTHING_ASKED = NoReply("unavailable", "the trace does not record what the agent was asked")
 
@@ -109,7 +109,9 @@ def _request(job: Job, rows: Sequence[Criterion], settings: Settings) -> Request
 
 
 def _unseen(packet: MatrixPacket) -> MatrixPacket:
-    """Return the packet without the tools that were inferred from what the agent called."""
+    """Return the packet without what tells what the agent did: inferred tools, verified facts."""
+    norms = tuple(premise for premise in packet.premises if premise.trace_id is None)
+    packet = msgspec.structs.replace(packet, premises=norms)
     profile = packet.subject_profile
     if profile is None or "tools" not in profile.inferred_fields:
         return packet

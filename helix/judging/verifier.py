@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from helix.grounding import all_weak, uncertain
+from helix.judging.conversation import RE_PROMPTS
 from helix.judging.job import Job, Settings, VerifierSettings
 from helix.judging.judged import Judged, by_the_pin
 from helix.judging.packet import sliced
@@ -22,10 +23,9 @@ from helix.judging.review import Claim, Review, read_reviews, render_review
 from helix.model.canonical import digest
 from helix.model.criterion import Criterion
 from helix.model.lines import portable
-from helix.model.request import NoReply, Reply, Request
+from helix.model.request import NoReply, Reply, Request, same_name
 from helix.model.verdict import JudgeStep, NotApplicable, Ref, Verdict, Verification, Verifying
 
-RE_PROMPTS = 2
 EXCUSED = "The condition under which this criterion applies is not met in this recording."
 NO_PREMISE = "the cited places do not carry it; what would was not named"
 
@@ -156,8 +156,7 @@ def _independent(reply: Reply | NoReply, judged: Judged) -> Reply | NoReply:
     """Return the reply, or none where the judge itself gave it (METHOD 47, 81)."""
     if isinstance(reply, NoReply) or reply.made_by is None:
         return reply
-    judges = {name.strip().casefold() for name in judged.reviewers}
-    if reply.made_by.strip().casefold() not in judges:
+    if not any(same_name(reply.made_by, judge) for judge in judged.reviewers):
         return reply
     return NoReply(
         "judge-error", f"'{portable(reply.made_by)}' judged this trace and cannot verify it"

@@ -6,6 +6,7 @@ that `cache_key` digests, and nothing else is (METHOD 44, DESIGN “Judge bounda
 
 from __future__ import annotations
 
+import unicodedata
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
@@ -118,6 +119,15 @@ def _pin_text(same: Same) -> str:
     if pin["temperature"] is not None:
         pin["temperature"] = float(pin["temperature"])
     return canonical_text(pin)
+
+
+def same_name(one: str, other: str) -> bool:
+    """Whether two names are one reviewer's: case, white space and forms of letters aside."""
+    return _plain(one) == _plain(other)
+
+
+def _plain(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 class Usage(msgspec.Struct, frozen=True, rename="camel"):
