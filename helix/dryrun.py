@@ -16,7 +16,7 @@ from pathlib import Path
 from helix.engine.asking import ReplyStore
 from helix.engine.budget import ANSWER_TOKENS, MICRO
 from helix.evaluate import survey_run
-from helix.judging import Adjudicated, Line
+from helix.judging import Adjudicated, Line, is_usable
 from helix.model.config import Config
 from helix.model.criterion import Suite
 from helix.model.request import CHARACTERS_PER_TOKEN, NoReply, Pin, Reply, Request
@@ -30,11 +30,12 @@ class Questions:
     """What one role would be asked: what the cache answers, what is left, its prompt tokens.
 
     Tokens are a quarter of the characters; answers are taken at the pin's `max_tokens`, or else
-    at what a budget reserves for one.
+    at what a budget reserves for one. `draws` says that kept replies of no use are asked again.
     """
 
     judge: Judge
     pin: Pin
+    draws: bool = False
     cached: int = 0
     to_ask: int = 0
     prompt_tokens: int = 0
@@ -136,9 +137,10 @@ def estimate(config: Config, registry: Registry, suite: Suite | None = None) -> 
 
 
 def _roles(prepared: Prepared) -> dict[str, Questions]:
-    roles = {"judge": Questions(prepared.judge, prepared.pin)}
+    draws = prepared.config.cache.refresh == "unusable"
+    roles = {"judge": Questions(prepared.judge, prepared.pin, draws)}
     if prepared.verifier is not None and prepared.judge.asks:
-        roles["verifier"] = Questions(prepared.verifier.judge, prepared.verifier.pin)
+        roles["verifier"] = Questions(prepared.verifier.judge, prepared.verifier.pin, draws)
     return roles
 
 
@@ -156,7 +158,7 @@ def _carried(line: Line, roles: dict[str, Questions], store: ReplyStore | None) 
 def _answer(request: Request, questions: Questions, store: ReplyStore | None) -> Reply | NoReply:
     if store is not None and questions.judge.cacheable:
         kept = store.get(request.cache_key(questions.judge.protocol))
-        if kept is not None:
+        if kept is not None and (not questions.draws or is_usable(request, kept)):
             questions.cached += 1
             return kept
     questions.to_ask += 1

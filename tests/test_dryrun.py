@@ -116,6 +116,15 @@ def test_after_a_run_nothing_is_left_to_ask(here: Path) -> None:
     assert len(asked(here)) == 6
 
 
+def test_what_the_run_would_draw_again_is_to_ask(here: Path) -> None:
+    script = here / "judge.py"
+    script.write_text("def judge(request):\n    return 'no'\n", encoding="utf-8")
+    run(config(), run_dir=here / "run")
+    kept, drawn = looked(), looked(cache={"refresh": "unusable"})
+    assert (kept.questions["judge"].cached, kept.questions["judge"].to_ask) == (9, 0)
+    assert (drawn.questions["judge"].cached, drawn.questions["judge"].to_ask) == (0, 3)
+
+
 def test_what_is_half_done_is_counted_as_it_stands(here: Path) -> None:
     run(config(limits={"max_calls": 4}), run_dir=here / "run")
     whole = looked()
