@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+import msgspec
+
 from helix.checks.custom import load_modules
 from helix.errors import ConfigError, SelectionError, did_you_mean
 from helix.fieldpath import parse
@@ -21,11 +23,13 @@ from helix.judging.probe import prompt_digest
 from helix.model.canonical import digest
 from helix.model.config import Config, JudgeConfig
 from helix.model.criterion import Suite
+from helix.model.packet import Premise
 from helix.model.plan import Plan
 from helix.model.request import Pin
 from helix.model.scorecard import JudgeRecord
 from helix.model.sound import faults
 from helix.pins import Verifier, make_pin, pin_dict, verifier_of
+from helix.premises import version_of, vouched_for
 from helix.registry import Judge, Registry
 from helix.runs import RunFiles
 from helix.suite import CompiledRow, CompiledSuite, compile, load
@@ -74,7 +78,9 @@ def prepare(
     _check_axis(config.judge)
     today = config.gate.today or today
     known = _known(config, compiled, today)
-    settings = _settings(config, compiled, rows, judge, pin, verifier)
+    asked = [row.id for row in rows if judge.asks and row.klass != "code"]
+    vouched = vouched_for(config.paths.state, asked)
+    settings = _settings(config, compiled, rows, judge, pin, verifier, vouched)
     plan = _plan(config, compiled, rows, judge, pin, verifier, settings, registry, known, failing)
     trusts = _trusts(config, rows, judge, plan)
     plan = Plan.of({**plan.decides, "trust": trust_digest(trusts)}, plan.runs)
@@ -221,7 +227,7 @@ def _plan(
         "subject": subject,
         "suite": {"name": suite.suite.suite, "version": suite.suite.version},
         "suiteDigest": suite.digest,
-        **_of_rows(rows),
+        **_of_rows(rows, settings.packet.premises),
         "prompt": prompt_digest(settings) if judge.asks else None,
         "judge": {
             **_asked(judge, pin, config.judge),
@@ -256,12 +262,13 @@ def _plan(
     return Plan.of(decides, runs)
 
 
-def _of_rows(rows: Sequence[CompiledRow]) -> dict[str, Any]:
+def _of_rows(rows: Sequence[CompiledRow], premises: Sequence[Premise]) -> dict[str, Any]:
     checks = sorted({(r.check.name, r.check.version) for r in rows if r.check is not None})
     shots = {row.id: {shot.trace_id for shot in row.criterion.few_shot} for row in rows}
     return {
         "criteria": [row.id for row in rows],
-        "versions": {row.id: row.digest for row in rows},
+        "versions": {row.id: version_of(row.id, row.digest, premises) for row in rows},
+        "premises": [msgspec.to_builtins(premise) for premise in premises],
         "examples": {criterion: sorted(traces) for criterion, traces in shots.items() if traces},
         "checks": [{"name": name, "version": version} for name, version in checks],
     }
@@ -274,6 +281,7 @@ def _settings(
     judge: Judge,
     pin: Pin,
     verifier: Verifier | None,
+    premises: tuple[Premise, ...],
 ) -> Settings:
     """Return what the lines of the run share; its tools are those that are known (METHOD 27)."""
     subject = config.subject
@@ -282,13 +290,13 @@ def _settings(
     if verifier is not None and verifier.config.verify != "none":
         limit = verifier.config.context_tokens
         refuter = VerifierSettings(
-            packet=PacketSettings(subject, verifier.pin, limit, tools),
+            packet=PacketSettings(subject, verifier.pin, limit, tools, premises),
             scope=verifier.config.verify,
             gating=frozenset(row.id for row in rows if row.gating),
             models=(verifier.pin.model, *verifier.config.model_aliases),
         )
     return Settings(
-        packet=PacketSettings(subject, pin, config.judge.context_tokens, tools),
+        packet=PacketSettings(subject, pin, config.judge.context_tokens, tools, premises),
         criteria_digest=suite.digest,
         asks=judge.asks,
         routes=subject.routes,

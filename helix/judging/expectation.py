@@ -109,9 +109,7 @@ def _request(job: Job, rows: Sequence[Criterion], settings: Settings) -> Request
 
 
 def _unseen(packet: MatrixPacket) -> MatrixPacket:
-    """Return the packet without what tells what the agent did: inferred tools, verified facts."""
-    norms = tuple(premise for premise in packet.premises if premise.trace_id is None)
-    packet = msgspec.structs.replace(packet, premises=norms)
+    """Return the packet without the tools that were inferred from what the agent called."""
     profile = packet.subject_profile
     if profile is None or "tools" not in profile.inferred_fields:
         return packet

@@ -86,6 +86,7 @@ def _built(
     part: Slice,
     beside: frozenset[str],
 ) -> MatrixPacket:
+    asked_of = {row.criterion_id for row in rows}
     named = selected(trace, [path for row in rows for path in row.judge_inputs])
     wanted = named.with_owners(beside)
     by_owner = _leaves(trace, wanted, part)
@@ -108,7 +109,7 @@ def _built(
         output=tuple(_shown(leaf) for leaf in own if not leaf.path.startswith("input")),
         route=trace.route,
         subject_profile=profile(settings, trace),
-        premises=settings.premises,
+        premises=tuple(p for p in settings.premises if p.concerns(asked_of, trace.id)),
         coverage=Coverage(
             shown=0, truncated=0, elided=0, outside=held - len(steps) - len(messages)
         ),

@@ -23,7 +23,8 @@ def _version() -> str:
 class Change(Shape, frozen=True, kw_only=True):
     """One change of one criterion: what, who, when and why, as far as they were given.
 
-    `fields` are the keys of the row that changed; `subject_version` is the subject's at the time.
+    `fields` are the keys of the row that changed, `filled` those that were left out and took their
+    defaults; `subjectVersion` is the subject's at the time.
     """
 
     schema_version: str = msgspec.field(default_factory=_version)
@@ -33,4 +34,5 @@ class Change(Shape, frozen=True, kw_only=True):
     at: str | None = None
     why: str = ""
     fields: tuple[str, ...] = ()
+    filled: tuple[str, ...] = ()
     subject_version: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Literal
 
 import msgspec
@@ -95,13 +96,23 @@ class ShownStep(Shape, frozen=True, kw_only=True):
 
 
 class Premise(Shape, frozen=True, kw_only=True):
-    """A ratified norm or a fact that a person verified; citable, inside the prompt (METHOD 30)."""
+    """A ratified norm or a fact that a person verified; citable, inside the prompt (METHOD 30).
+
+    It is shown where the criterion and the trace that it is about are; null is any.
+    """
 
     id: str
     text: str
     kind: BlockKind
     by: str
     at: str
+    criterion_id: str | None = None
+    trace_id: str | None = None
+
+    def concerns(self, criteria: Collection[str], trace_id: str) -> bool:
+        """Whether it is about one of these criteria, in this trace."""
+        of_row = self.criterion_id is None or self.criterion_id in criteria
+        return of_row and self.trace_id in (None, trace_id)
 
 
 class Coverage(Shape, frozen=True, kw_only=True):

@@ -29,6 +29,7 @@ from helix.model.criterion import (
 )
 from helix.registry import Check, Registry
 from helix.suite.load import Row, SuiteFile, from_suite, row_id
+from helix.suite.mined import flaws
 from helix.suite.problems import Finding, Nesting, from_validation, raise_errors
 from helix.suite.source import Source
 
@@ -252,24 +253,12 @@ class RowCompiler:
         return rule.of(seen.k if seen is not None else 0)
 
     def _discovery(self) -> None:
-        found = self._criterion.discovery
-        if found is None:
-            return
-        if found.prevalence is not None and found.prevalence.k > found.prevalence.n:
-            self._note("discovery.prevalence", "k must not exceed n", ("discovery", "prevalence"))
-        if found.grounding != "observed":
-            return
-        if not found.evidence.refs:
-            self._note(
-                "discovery.evidence", "grounding observed needs evidence.refs", ("discovery",)
-            )
-        if found.prevalence is None or found.prevalence.k == 0:
-            self._note("discovery.prevalence", "grounding observed needs prevalence with k > 0",
-                       ("discovery",))  # fmt: skip
+        for key, text in flaws(self._criterion):
+            self._note(key, text)
 
-    def _note(self, key: str, text: str, steps: Sequence[Any] = ()) -> None:
+    def _note(self, key: str, text: str) -> None:
         source = self._file.source
-        line = source.line("criteria", self._row.at, *(steps or key.split(".")))
+        line = source.line("criteria", self._row.at, *key.split("."))
         name = self._criterion.criterion_id
         self._findings.append(Finding("error", name, line, key, text, source.file))
 

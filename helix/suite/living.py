@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -23,6 +24,7 @@ from helix.model.history import HISTORY_SCHEMA_VERSION, Change, Event, Leg
 from helix.model.lines import decode_line, encode_line
 from helix.suite.dumping import rows_page
 from helix.suite.load import SuiteFile, from_source
+from helix.suite.mined import completed
 from helix.suite.problems import raise_errors
 from helix.suite.source import marker_line, parse, read_text
 
@@ -86,11 +88,15 @@ def upsert(
     """Return the suite with these rows: a known id is changed in its place, a new one appended.
 
     A tombstone stays one, and an equal row leaves no trace. An operator's word outlives mining: the
-    origin stays, and so does a ratification while what the row asks is the same.
+    origin stays, and so does a ratification while what the row asks is the same. SuiteError for a
+    mined row that is not whole (`helix.suite.mined`).
     """
     who = signed or Signed()
     for row in rows:
-        living = _with(living, row, event, who)
+        filled: tuple[str, ...] = ()
+        if event == "mined":
+            row, filled = completed(row)
+        living = _with(living, row, event, who, filled)
     return living
 
 
@@ -104,7 +110,7 @@ def ratify(living: Living, criterion_id: str, word: Ratified) -> Living:
 def retire(living: Living, criterion_id: str, signed: Signed) -> Living:
     """Return the suite with a row turned into a tombstone; SuiteError where it is one."""
     row = _active(living, criterion_id)
-    return _put(living, row.model_copy(update={"status": "retired"}), "retired", signed)
+    return put(living, row.model_copy(update={"status": "retired"}), "retired", signed)
 
 
 def assert_monotonic_growth(before: Suite, after: Suite) -> None:
@@ -140,7 +146,7 @@ def write(state: str | Path, living: Living, leg: Leg = "eval") -> Path:
     """
     path = suite_path(state, leg)
     page = rows_page(living.suite)
-    with held(path.parent):
+    with held(path.parent, "folder", "type the command again"):
         assert_monotonic_growth(read(state, leg).suite, living.suite)
         if _seen(path) != living.seen:
             raise SuiteError(f"{path} has changed since it was read: type the command again")
@@ -159,23 +165,29 @@ def _seen(path: Path) -> str:
     return digest_bytes(*parts) if any(parts) else ""
 
 
-def _with(living: Living, row: Criterion, event: Event, signed: Signed) -> Living:
+def _with(
+    living: Living, row: Criterion, event: Event, signed: Signed, filled: tuple[str, ...] = ()
+) -> Living:
     held_row = next((r for r in living.suite.criteria if r.criterion_id == row.criterion_id), None)
     if held_row is None:
-        return _put(living, row, event, signed)
+        return put(living, row, event, signed, filled)
     if held_row.status == "retired":
         return living
     same = all(getattr(row, key) == getattr(held_row, key) for key in _ASKED)
-    kept = {
+    kept: dict[str, Any] = {
         "origin": held_row.origin,
         "ratified": row.ratified or (held_row.ratified if same else None),
         "version": held_row.version if same else max(row.version, held_row.version + 1),
     }
+    kept |= {key: getattr(held_row, key) for key in filled if key != "class"}
     row = row.model_copy(update=kept)
-    return living if row == held_row else _put(living, row, event, signed)
+    return living if row == held_row else put(living, row, event, signed)
 
 
-def _put(living: Living, row: Criterion, event: Event, signed: Signed) -> Living:
+def put(
+    living: Living, row: Criterion, event: Event, signed: Signed, filled: tuple[str, ...] = ()
+) -> Living:
+    """Return the suite with a row as it is given, and the event in its history."""
     rows = list(living.suite.criteria)
     at = next((i for i, r in enumerate(rows) if r.criterion_id == row.criterion_id), None)
     fields: Sequence[str] = ()
@@ -191,6 +203,7 @@ def _put(living: Living, row: Criterion, event: Event, signed: Signed) -> Living
         at=signed.at,
         why=signed.why,
         fields=tuple(fields),
+        filled=filled,
         subject_version=signed.subject_version,
     )
     suite = living.suite.model_copy(update={"criteria": tuple(rows)})

@@ -13,7 +13,9 @@ from pydantic.alias_generators import to_camel, to_snake
 from helix.checks.parts import Part
 from helix.checks.window import Window
 from helix.errors import SuiteError, did_you_mean
+from helix.model.criterion import Criterion
 from helix.registry import Registered
+from helix.suite.mined import DISCOVERY_KEYS
 from helix.suite.source import Source
 
 Level = Literal["error", "warning"]
@@ -132,6 +134,8 @@ def _text(fault: Any, model: type[BaseModel] | Nesting) -> str:
 def _unknown_key(key: str, models: Sequence[type[BaseModel]]) -> str:
     """Return what is said of a key that nobody takes; only the first model's keys are listed."""
     known = [name for model in models for name in known_keys(model)]
+    if to_snake(key) in DISCOVERY_KEYS and Criterion in models:
+        return "belongs under discovery, where a mined row keeps what it rests on"
     if to_snake(key) in known:
         return f"stands twice: as {to_snake(key)} and as {to_camel(to_snake(key))}; write one"
     listed = f" (known: {', '.join(known_keys(models[0]))})" if models else ""

@@ -29,7 +29,20 @@ from helix.suite.living import (
 from helix.suite.load import from_source
 from helix.suite.source import parse
 
-MINED: dict[str, Any] = {"origin": "mined", "severity": "HIGH", "class": "judge"}
+MINED: dict[str, Any] = {
+    "origin": "mined",
+    "severity": "HIGH",
+    "class": "judge",
+    "judgeInputs": ["output.response"],
+    "passCondition": "It is so.",
+    "level": "output",
+    "generality": "specific-semantic",
+    "discovery": {
+        "grounding": "observed",
+        "evidence": {"refs": [{"obs": "m2", "path": "text", "value": "It is not so."}]},
+        "prevalence": {"k": 1, "n": 4},
+    },
+}
 
 
 def row(name: str, statement: str = "Pass = so.", **more: Any) -> Criterion:
