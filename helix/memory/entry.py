@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import yaml
 
@@ -29,6 +29,8 @@ REASONED: Final[tuple[Type, ...]] = ("feedback", "project")
 
 LONGEST_NAME: Final = 64
 LONGEST_LINE: Final = 200
+DEEPEST: Final = 3
+LONGEST_FRONT: Final = 2000
 LONGEST_BODY: Final = 4000
 WHY, HOW = "**Why:**", "**How to apply:**"
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -126,12 +128,14 @@ def parse(text: str, file: str, name: str) -> tuple[Entry | None, list[Fault]]:
     found = _FRONT.match(text)
     if found is None:
         return None, [Fault(file, 1, "must begin with front matter between two lines of ---")]
+    if len(found.group()) > LONGEST_FRONT:
+        told = f"front matter must be at most {LONGEST_FRONT:,} characters"
+        return None, [Fault(file, 1, told)]
     values, faults = _values(found[1] or "", file)
     if values is None:
         return None, faults
-    above = found.group().count("\n")
-    lead = len(text[found.end() :]) - len(text[found.end() :].lstrip("\n"))
-    body, first = text[found.end() :].strip(), above + lead + 1
+    body = text[found.end() :].strip()
+    first = text[: text.index(body, found.end()) if body else found.end()].count("\n") + 1
     faults += _wrong(values, file, name)
     if (wrong := body_fault(body)) is not None:
         faults.append(Fault(file, first, wrong))
@@ -139,9 +143,8 @@ def parse(text: str, file: str, name: str) -> tuple[Entry | None, list[Fault]]:
         faults.append(Fault(file, 0, f"holds {what}; private data must not be committed"))
     if faults:
         return None, faults
-    said = {key: value for key, (_, value) in values.items()}
-    entry = Entry(name, said["description"], said["type"], said["lifecycle"],  # type: ignore[arg-type]
-                  said["created"], body)  # fmt: skip
+    said: dict[str, Any] = {key: value for key, (_, value) in values.items()}
+    entry = Entry(name, said["description"], said["type"], said["lifecycle"], said["created"], body)
     missing = lacking(entry.type, body)
     return entry, [Fault(file, first, f"{entry.type} must have a line {m} …") for m in missing]
 
@@ -157,14 +160,14 @@ def _scalar(text: str) -> str:
     return text if plain else json.dumps(text, ensure_ascii=False)
 
 
-Values = dict[str, tuple[int, str]]
+Values = dict[str, tuple[int, str | None]]
 
 
 def _values(text: str, file: str) -> tuple[Values | None, list[Fault]]:
     """Return line and text of every key of the front matter, those of `metadata` among them."""
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
-            return None, [Fault(file, 2, "front matter must not hold aliases")]
+        if (wrong := _strange(text)) is not None:
+            return None, [Fault(file, 2, f"front matter must not hold {wrong}")]
         root = yaml.compose(text, yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else 2
@@ -175,6 +178,19 @@ def _values(text: str, file: str) -> tuple[Values | None, list[Fault]]:
     faults: list[Fault] = []
     _take(root, _KEYS, values, file, faults)
     return values, faults
+
+
+def _strange(text: str) -> str | None:
+    """Return what of YAML stands in front matter that is more than text under keys."""
+    depth = 0
+    for event in yaml.parse(text, yaml.SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent):
+            return "aliases"
+        if depth > DEEPEST:
+            return "more than keys and the keys of metadata"
+    return None
 
 
 def _take(
@@ -192,11 +208,12 @@ def _take(
         elif name in into:
             faults.append(Fault(file, line, f"{name} stands twice"))
         elif name == "metadata":
-            into[name] = (line, "")
+            into[name] = (line, None)
             _take(value, _META, into, file, faults)
         elif isinstance(value, yaml.ScalarNode):
             into[name] = (line, value.value)
         else:
+            into[name] = (line, None)
             faults.append(Fault(file, line, f"{name} must be one text"))
 
 
@@ -215,11 +232,9 @@ def _wrong(values: Values, file: str, name: str) -> list[Fault]:
         "created": date_fault,
     }
     for key, check in checks.items():
-        if key in values:
-            line, text = values[key]
-            wrong = check(text)
-            if wrong is not None:
-                faults.append(Fault(file, line, f"{key} {wrong}"))
+        line, text = values.get(key, (0, None))
+        if text is not None and (wrong := check(text)) is not None:
+            faults.append(Fault(file, line, f"{key} {wrong}"))
     return faults
 
 

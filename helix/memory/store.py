@@ -8,7 +8,7 @@ import re
 import stat
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -99,6 +99,9 @@ class Memory:
         An entry of the same name is updated, and dated `today`. `known` are ids of criteria and
         traces, which a fact about the subject would name.
         """
+        draft = replace(draft, text=draft.text.replace("\r\n", "\n").strip())
+        if (wrong := body_fault(draft.text)) is not None:
+            raise UsageError(wrong)
         with held(self.folder, "memory", "type the command again"):
             name = _name(draft)
             path = self.folder / f"{name}.md"
@@ -214,16 +217,20 @@ def preferences(entries: Iterable[Entry]) -> tuple[Preference, ...]:
 
 def _text(path: Path) -> tuple[str, Fault | None]:
     """Return what a plain file of fair size says, or why it is not read; links are not followed."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | os.O_NONBLOCK)
-        with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return "", Fault(path.name, 0, "must be a plain file")
-            data = file.read(LARGEST + 1)
+        handle = os.open(path, flags)
+        try:
+            plain = stat.S_ISREG(os.fstat(handle).st_mode)
+            data = _read(handle) if plain else b""
+        finally:
+            os.close(handle)
     except OSError as error:
         link = path.is_symlink()
         why = "must be a plain file (got a link)" if link else f"cannot be read: {error.strerror}"
         return "", Fault(path.name, 0, why)
+    if not plain:
+        return "", Fault(path.name, 0, "must be a plain file")
     if len(data) > LARGEST:
         return "", Fault(path.name, 0, f"must be at most {LARGEST:,} bytes")
     try:
@@ -233,10 +240,13 @@ def _text(path: Path) -> tuple[str, Fault | None]:
         return "", Fault(path.name, line, "must be UTF-8")
 
 
+def _read(handle: int) -> bytes:
+    with os.fdopen(os.dup(handle), "rb") as file:
+        return file.read(LARGEST + 1)
+
+
 def _entry_of(draft: Draft, name: str, before: Entry | None, today: datetime.date) -> Entry:
-    text = draft.text.replace("\r\n", "\n").strip()
-    if (wrong := body_fault(text)) is not None:
-        raise UsageError(wrong)
+    text = draft.text
     of = draft.type or classify(text)
     if of is None:
         raise UsageError(
@@ -263,7 +273,7 @@ def _entry_of(draft: Draft, name: str, before: Entry | None, today: datetime.dat
 def _name(draft: Draft) -> str:
     """Return the name that was given, or one that the title or the text makes."""
     if draft.name is None:
-        made = slug(draft.title or draft.description or _first(draft.text.strip()))
+        made = slug(draft.title or draft.description or _first(draft.text))
         if name_fault(made) is not None:
             raise UsageError("no name can be made of the text: add --name lower-case-words")
         return made
