@@ -12,8 +12,9 @@ Four tables, each the best of the rounds; nothing is asserted:
   local server through a bare HTTP client, `litellm` through litellm, where that is installed.
 - warm: whole processes: `helix evaluate` again over large traces whose replies are all kept,
   beside the same over one trace, which is the start.
-- peers: inspect-ai, deepeval and pydantic-evals on the same number of items and waits, each in an
-  environment of its own in `--peers`, made where it is missing; one that cannot be is said to be.
+- peers: inspect-ai, deepeval and pydantic-evals on items (`--items`, small ones) and waits, each by
+  its own model-graded scorer, in an environment of its own in `--peers`, made where it is missing;
+  one that cannot be is said to be.
 """
 
 from __future__ import annotations
@@ -273,9 +274,7 @@ def _process(folder: Path, words: list[str]) -> tuple[float, float]:
 
 def peers(folder: Path, traces: int) -> None:
     """Print what others take for the same number of judgements."""
-    print(
-        f"\npeers: {traces} items at once, CPU ms each; waits as above; a second run of the items"
-    )
+    print(f"\npeers: {traces} items, CPU ms each; waits as above; from its own cache, s")
     print(f"  {'':<34}{'CPU ms':>8}{'share':>8}{'again, s':>10}")
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("inspect-ai", "deepeval", "pydantic-evals"):
@@ -295,9 +294,9 @@ def peers(folder: Path, traces: int) -> None:
         found = json.loads(done.stdout.splitlines()[-1])
         share = WAITS * DELAY_S / LIMIT / found["waits"]
         label = f"{name} {found['version']}"
-        print(
-            f"  {label:<34}{found['cpu'] / traces * 1e3:>8.2f}{share:>8.3f}{found['again']:>10.2f}"
-        )
+        again = "no cache" if found["again"] is None else f"{found['again']:.2f}"
+        each = found["cpu"] / traces * 1e3
+        print(f"  {label:<34}{each:>8.2f}{share:>8.3f}{again:>10}", flush=True)
 
 
 def main() -> None:
@@ -305,6 +304,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--traces", type=int, default=1_000)
+    parser.add_argument("--items", type=int, default=300, help="what peers are given to judge")
     parser.add_argument("--only", default="items,waits,warm,peers")
     parser.add_argument("--peers", type=Path, default=PROJECT / ".venv-peers")
     args = parser.parse_args()
@@ -321,7 +321,7 @@ def main() -> None:
         if "warm" in args.only:
             warm(folder, args.traces, args.rounds)
     if "peers" in args.only:
-        peers(args.peers, args.traces)
+        peers(args.peers, args.items)
 
 
 if __name__ == "__main__":
