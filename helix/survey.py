@@ -19,7 +19,7 @@ from helix.model.config import Config, SubjectConfig, Waiver
 from helix.model.lines import encode_line
 from helix.model.manifest import Load, LoadFailure, ManifestEntry, Survey
 from helix.model.select import select
-from helix.model.trace import Trace
+from helix.model.trace import Observation, Trace
 from helix.planning import matched
 
 NAMED = 5
@@ -113,7 +113,14 @@ def _entry(ordinal: int, trace: Trace, subject: SubjectConfig) -> ManifestEntry:
         fidelity=assess(trace, subject.truncation_flags, subject.truncation_fields),
         observations=len(trace.observations),
         selected=False,
+        failures=sum(map(declares_error, trace.observations)),
     )
+
+
+def declares_error(step: Observation) -> bool:
+    """Whether a step declares an error beside its result, which is not decoded for it."""
+    said = {(word or "").casefold() for word in (step.status, step.level)}
+    return step.error is not None or "error" in said
 
 
 def _refuse_collisions(entries: Sequence[ManifestEntry]) -> None:

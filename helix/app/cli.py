@@ -12,6 +12,7 @@ from helix.errors import ExitCode, UsageError, unknown
 
 HYDRA = {
     "build-evals": "ask every row by itself, and write each row's judge and the suite",
+    "discover": "find what fails in traces, and criteria that see it again",
     "evaluate": "recorded traces and a suite to verdicts, a gate and an exit code",
     "validate": "hold a judge's verdicts against people's labels",
 }
@@ -28,7 +29,6 @@ PLAIN = {
 NOT_BUILT = (
     "build-dataset",
     "calibrate",
-    "discover",
     "doctor",
     "improve",
     "init",

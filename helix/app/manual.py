@@ -130,12 +130,52 @@ EXAMPLES
   helix build-evals subject.traces=runs/ criteria.file=suite.yaml judge=replay judge.dir=replies
 """
 
+DISCOVER = """\
+helix discover - find what fails in traces, and criteria that see it again
+
+SYNOPSIS
+  helix discover subject.traces=PATH [KEY=VALUE | GROUP=CHOICE ...]
+  helix discover subject=outreach                         the demo's traces, by code alone
+  helix discover subject=outreach judge=dispatch judge.model=NAME   have them read as well
+
+READS
+  Traces, in any format that `helix plugins` lists; no suite and no labels. Code looks at every
+  chosen trace; where a judge is named, it determines what became of each, batch by batch, until
+  the last traces brought no new kind of failure. The chosen traces are held in memory.
+
+WRITES
+  hydra.run.dir (outputs/discover/TIME):
+  determinations.jsonl      what became of each trace, what was detected and what shows it
+  categories.json           the kinds of failure with k of n traces, and where each goes
+  criteria.suite.yaml       the criteria, as a suite; a check is kept as observed only if it fires
+                            on broken traces and on no healthy one
+  fixtures/                 traces on which each check fires and passes
+  failures.jsonl            cut recordings, fixables, infrastructure: for diagnostics
+  saturation.json           new kinds as traces are examined
+  discovery.json            all of it that a report needs; plan.json, manifest.jsonl, runmeta.json
+  paths.state (.helix/living-suite): the living suite, which only grows; discover.living=false
+  leaves it alone.
+
+EXIT CODES
+  0    the work was done         4  internal error or infrastructure
+  2    usage or configuration    5  waiting for dispatched determinations
+  130  interrupted
+"""
+
+DISCOVER_EXAMPLES = """\
+EXAMPLES
+  helix discover subject.traces=runs/
+  helix discover subject.traces=runs/ sampling=balanced sampling.n=100
+  helix discover subject.traces=runs/ subject.purpose='book flights' judge=dispatch judge.model=NAME
+"""
+
 PAGES = {
     "build-evals": (BUILD_EVALS, BUILD_EVALS_EXAMPLES),
+    "discover": (DISCOVER, DISCOVER_EXAMPLES),
     "evaluate": (EVALUATE, EXAMPLES),
     "validate": (VALIDATE, VALIDATE_EXAMPLES),
 }
-OWN_SECTIONS = {"validation": "validate"}
+OWN_SECTIONS = {"discover": "discover", "validation": "validate"}
 """Sections of the configuration that one command alone reads."""
 
 

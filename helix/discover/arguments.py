@@ -45,41 +45,36 @@ def referents(examined: Examined) -> Iterator[Norm]:
     for (tool, steps), use in sorted(uses.items(), key=repr):
         if len(use.odd) * 4 > len(use.traces):
             continue
-        producer = _producer(use)
-        place = named(tool, steps)
-        shared = {
-            "detector": "missing-referent",
-            "lens": "missing-context",
-            "about": f"origin of {place}",
-            "strength": "rule",
-            "dimension": "data-correctness",
+        yield _from_nowhere(tool, steps, _producer(use))
+
+
+def _from_nowhere(tool: str, steps: Steps, producer: tuple[str, Steps] | None) -> Norm:
+    place = named(tool, steps)
+    code_eval: dict[str, object] = {
+        "primitive": "value-flow",
+        "tool": tool,
+        "argument": spelled(steps),
+    }
+    origin, fault = "said or returned", "nothing earlier in the run said or returned"
+    if producer is not None:
+        code_eval = {
+            "primitive": "ref-integrity",
+            "producer": path_of(*producer),
+            "consumer": path_of(tool, steps),
         }
-        if producer is not None:
-            origin = named(*producer).replace(" ", " returns ", 1)
-            yield Norm(
-                kind=f"{place} from nowhere",
-                statement=f"Pass = {place} of every call was returned before by {producer[0]}.",
-                code_eval={
-                    "primitive": "ref-integrity",
-                    "producer": path_of(*producer),
-                    "consumer": path_of(tool, steps),
-                    "on_missing": "na",
-                },
-                fault=f"{place} holds what {origin} in no earlier call",
-                weight=2,
-                **shared,
-            )  # type: ignore[arg-type]
-        else:
-            yield Norm(
-                kind=f"{place} from nowhere",
-                statement=f"Pass = {place} of every call was said or returned before the call.",
-                code_eval={
-                    "primitive": "value-flow", "tool": tool, "argument": spelled(steps),
-                    "on_missing": "na",
-                },
-                fault=f"{place} holds what nothing earlier in the run said or returned",
-                **shared,
-            )  # type: ignore[arg-type]  # fmt: skip
+        origin, fault = f"returned by {producer[0]}", f"no earlier call of {producer[0]} returned"
+    return Norm(
+        detector="missing-referent",
+        lens="missing-context",
+        kind=f"{place} from nowhere",
+        about=f"origin of {place}",
+        statement=f"Pass = {place} holds what was {origin} before the call.",
+        code_eval={**code_eval, "on_missing": "na"},
+        fault=f"{place} holds what {fault}",
+        strength="rule",
+        dimension="data-correctness",
+        weight=1 if producer is None else 2,
+    )
 
 
 def _look_up(trace: Trace, call: Observation, uses: dict[tuple[str, Steps], _Use]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 from typing import Any
 
 from helix.checks.success import Outcomes
@@ -17,6 +18,17 @@ Steps = tuple[Step, ...]
 def tools_of(traces: Sequence[Trace]) -> list[str]:
     """Return the names of all tools that are called, sorted."""
     return sorted({call.name for trace in traces for call in trace.tools()})
+
+
+def latest_first(traces: Sequence[Trace], tools: Sequence[str]) -> list[str]:
+    """Return tools by how late in a run they are called, the last first: the deeds that count."""
+    places: dict[str, list[float]] = {tool: [] for tool in tools}
+    for trace in traces:
+        calls = trace.tools()
+        for at, call in enumerate(calls, 1):
+            if call.name in places:
+                places[call.name].append(at / len(calls))
+    return sorted(tools, key=lambda tool: (-fmean(places[tool] or [0.0]), tool))
 
 
 def only_reads(tool: str) -> bool:
@@ -51,7 +63,7 @@ def spelled(steps: Steps) -> str:
 
 def named(tool: str, steps: Steps) -> str:
     """Return a place in the words of a kind: the tool, then the field."""
-    return f"{tool} {render_steps(steps[1:])}" if len(steps) > 1 else tool
+    return f"{tool}.{render_steps(steps[1:])}" if len(steps) > 1 else tool
 
 
 def earlier(trace: Trace, call: Observation) -> Iterator[Observation]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from helix.checks.success import declared
-from helix.discover.calls import failed, only_reads, tools_of
+from helix.discover.calls import Steps, failed, leaves, only_reads, path_of, spelled, tools_of
 from helix.discover.norms import Examined, Norm
 from helix.model.trace import TOOL, Observation
 
 MOST_NAMED = 8
+_PROSE, _WORDS = 80, 10
 Marker = tuple[str, tuple[tuple[str, Any], ...]]
 
 
@@ -24,7 +26,6 @@ def unanswered(examined: Examined) -> Iterator[Norm]:
         statement="Pass = the run ends with a response.",
         code_eval={"primitive": "presence", "field": "output.response"},
         fault="the run ends without a response",
-        strength="rule",
         dimension="operational-deviation",
     )
 
@@ -138,8 +139,40 @@ def repeated(examined: Examined) -> Iterator[Norm]:
                 statement=f"Pass = {tool} does the same thing no more than once.",
                 code_eval={"primitive": "duplicate-writes", "tool": tool},
                 fault=f"{tool} succeeds twice with the same arguments",
-                strength="rule",
             )
+
+
+def unbacked(examined: Examined) -> Iterator[Norm]:
+    """A reply, or a text that is sent, which claims a deed that no call did (English)."""
+    fields = [("the response", "output.response")]
+    fields += [
+        (f"{tool}.{spelled(steps[1:])}", path_of(tool, steps))
+        for tool, steps in _written(examined)
+        if not only_reads(tool)
+    ]
+    for place, path in fields:
+        yield Norm(
+            detector="unbacked-claim",
+            lens="off-path",
+            kind=f"{place} claims what was not done",
+            about=f"claims of {place}",
+            statement=f"Pass = what {place} says was done, a call of this run did.",
+            code_eval={"primitive": "claimed-action", "field": path, "on_missing": "na"},
+            fault=f"{place} claims a deed that no successful call of the run did",
+            strength="rule",
+            weight=2,
+        )
+
+
+def _written(examined: Examined) -> list[tuple[str, Steps]]:
+    """Return the arguments that hold prose."""
+    prose: Counter[tuple[str, Steps]] = Counter()
+    for trace in examined.traces:
+        for call in trace.tools():
+            for steps, value in leaves(call.input, ("input",)):
+                if isinstance(value, str) and len(value) >= _PROSE and value.count(" ") >= _WORDS:
+                    prose[call.name, steps] += 1
+    return sorted((place for place, count in prose.items() if count >= 2), key=repr)
 
 
 def _marker(call: Observation) -> Marker:
@@ -155,4 +188,4 @@ def _succeeds_after(call: Observation, other: Observation) -> bool:
     return other.seq > call.seq and other.has_output and next(declared(other), None) is None
 
 
-DETECTORS = (unanswered, failed_deeds, unrecovered, broken_spans, repeated)
+DETECTORS = (unanswered, failed_deeds, unrecovered, broken_spans, repeated, unbacked)

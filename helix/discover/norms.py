@@ -21,8 +21,8 @@ from helix.suite.compile import CompiledRow, compile
 from helix.suite.routes import off_route
 
 Strength = Literal["rule", "habit"]
-LEAST_HOLDERS = {"rule": 1, "habit": 5}
-LEAST_SHARE = {"rule": 0.6, "habit": 0.8}
+LEAST_HOLDERS = {"rule": 1, "habit": 6}
+LEAST_SHARE = {"rule": 0.6, "habit": 0.9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,6 @@ def compiled(norms: Sequence[Norm], registry: Registry) -> list[tuple[Norm, Comp
             criterion_id=f"norm-{at}",
             statement=norm.statement,
             severity="MED",
-            klass="code",
             route=norm.route,
             code_eval=CodeEval.model_validate(dict(norm.code_eval)),
         )

@@ -1,4 +1,4 @@
-"""Detectors of wrong order: a deed without what comes before it elsewhere; odd outcomes of deeds."""
+"""Detectors of wrong order and odd outcomes: a deed without what comes before it elsewhere."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from helix.discover.calls import Steps, earlier, leaves, only_reads, path_of, spelled, tools_of
+from helix.discover.calls import (
+    Steps,
+    earlier,
+    latest_first,
+    leaves,
+    only_reads,
+    path_of,
+    spelled,
+    tools_of,
+)
 from helix.discover.norms import LEAST_HOLDERS, LEAST_SHARE, Examined, Norm
 from helix.fieldpath import Each
 from helix.model.trace import Observation, Trace
@@ -20,9 +29,9 @@ Condition = tuple[Steps, Any]
 
 
 def preconditions(examined: Examined) -> Iterator[Norm]:
-    """A deed without the call, or without the answer of the call, that comes before it elsewhere."""
+    """A deed without the call, or without its answer, that comes before it elsewhere."""
     for route, traces in examined.cohorts():
-        for deed in tools_of(traces):
+        for deed in latest_first(traces, tools_of(traces)):
             if not only_reads(deed):
                 yield from _before(deed, route, traces)
 
@@ -107,8 +116,8 @@ def _outcome(tool: str, steps: Steps, value: Any) -> Norm:
     return Norm(
         detector="odd-outcome",
         lens="tool-output-failure",
-        kind=f"{tool} {field} is not {value}",
-        about=f"{tool} {field}",
+        kind=f"{tool}.{field} is not {value}",
+        about=f"{tool}.{field}",
         statement=f"Pass = {field} of every result of {tool} is {value}.",
         code_eval={
             "primitive": "string-equality", "field": path_of(tool, steps), "expected": value

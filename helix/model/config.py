@@ -161,6 +161,18 @@ class ValidationConfig(Section):
     width: float = Field(default=0.1, ge=0.01, le=0.5)
 
 
+class DiscoverConfig(Section):
+    """How discover reads a batch, and what it makes of it (METHOD 22, 52, 54)."""
+
+    batch: int = Field(default=20, ge=1)
+    window: int = Field(default=20, ge=1)
+    max_categories: int = Field(default=10, ge=1)
+    severity_high: int = Field(default=3, ge=1)
+    severity_med: int = Field(default=1, ge=1)
+    preferences: bool = True
+    living: bool = True
+
+
 class LimitsConfig(Section):
     """Bounds on time, calls and money; None is no bound."""
 
@@ -234,3 +246,4 @@ class Config(Section):
     report: ReportConfig = ReportConfig()
     paths: PathsConfig = PathsConfig()
     validation: ValidationConfig = ValidationConfig()
+    discover: DiscoverConfig = DiscoverConfig()

@@ -91,3 +91,67 @@ class Category(Shape, frozen=True, kw_only=True):
     n: int
     detectors: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
+
+
+class MinedRow(Shape, omit_defaults=False, frozen=True, kw_only=True):
+    """One criterion that discover proposes, its category, and the traces that show its check.
+
+    `fires` and `passes` are of this batch; `held_out` says whether the same check was found without
+    the traces of its fixtures. A judge's row has neither.
+    """
+
+    criterion_id: str
+    category: str
+    statement: str
+    klass: str = msgspec.field(name="class")
+    severity: str
+    grounding: str
+    k: int
+    n: int
+    detector: str | None
+    fires: tuple[str, ...]
+    passes: tuple[str, ...]
+    held_out: bool
+
+
+class Triage(Shape, omit_defaults=False, frozen=True, kw_only=True):
+    """How many traces were found, taken, examined, set aside as cut off, and how they ended.
+
+    `read` counts those that a determiner answered for; the rest code alone looked at.
+    """
+
+    found: int
+    unreadable: int
+    sampled: int
+    cut_off: int
+    examined: int
+    read: int
+    pending: int
+    fail: int
+    passed: int
+    uncertain: int
+
+
+class DiscoveryRecord(Shape, omit_defaults=False, frozen=True, kw_only=True):
+    """discovery.json: all that the report of a discovery needs beside its lines (METHOD 85).
+
+    Null is not recorded. `usage` is the only part that depends on how it went.
+    """
+
+    schema_version: str = msgspec.field(default_factory=_version)
+    subject: str
+    purpose: str | None
+    tools: tuple[str, ...]
+    routes: dict[str, int]
+    judge: str | None
+    model: str | None
+    preferences: tuple[str, ...]
+    sampling: dict[str, Any]
+    triage: Triage
+    categories: tuple[Category, ...]
+    folded: tuple[Category, ...]
+    symptoms: tuple[str, ...]
+    criteria: tuple[MinedRow, ...]
+    saturated_at: int | None
+    stopped: bool
+    usage: dict[str, Any] | None

@@ -18,7 +18,10 @@ class LoadFailure(Shape, frozen=True, kw_only=True):
 
 
 class ManifestEntry(Shape, frozen=True, kw_only=True):
-    """One trace: its place in the plan's order, identity, digest, route, flags, fidelity."""
+    """One trace: its place in the plan's order, identity, digest, route, flags, fidelity.
+
+    `failures` counts the steps that declare an error; discover counts results that say so as well.
+    """
 
     ordinal: int
     id: str
@@ -32,6 +35,7 @@ class ManifestEntry(Shape, frozen=True, kw_only=True):
     fidelity: Fidelity
     observations: int
     selected: bool
+    failures: int = 0
 
 
 class Load(Shape, omit_defaults=False, frozen=True, kw_only=True):

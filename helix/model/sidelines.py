@@ -38,11 +38,14 @@ class DecisionLine(Shape, frozen=True, kw_only=True):
 
 
 class FailureLine(Shape, frozen=True, kw_only=True):
-    """One line of failures.jsonl: a failed cell, or a trace cut off (METHOD 35, 82)."""
+    """One line of failures.jsonl: a failed cell, or a trace cut off (METHOD 35, 82).
+
+    Discover hands over what is to be mended and not to be checked: fix and infrastructure.
+    """
 
     schema_version: str = msgspec.field(default_factory=_version)
     trace_id: str
-    kind: Literal["capture", "criterion"]
+    kind: Literal["capture", "criterion", "fix", "infrastructure"]
     text: str | None
     criterion_id: str | None = None
     refs: tuple[Ref, ...] = ()

@@ -1,0 +1,208 @@
+"""Kinds of failure, and the categories that they fold into: pure, in any order (METHOD 52).
+
+    determinations ─► kinds_of ─► merge ─► categories
+
+Kinds of a detector are told apart by detector and kind. What a determiner said is put together by
+its words, and with the kind of a detector that cites the same places. `merge` is a union, so that
+neither the batches nor their order change the result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from helix.model.discovery import Category, Detection, Determination, Lens, Route
+
+MOST_CATEGORIES = 10
+MOST_EXAMPLES = 5
+ALIKE = 0.6
+_SMALL = re.compile(
+    r"an?|the|of|to|in|on|at|for|from|with(?:out)?|by|and|or|not?|is|are|was|were|be|its?|that|as"
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Key:
+    """What makes a kind: the detector, empty for a determiner, and the kind in its words."""
+
+    detector: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Sighting:
+    """One detection of a kind, as far as categories are made of it."""
+
+    trace_id: str
+    lens: Lens
+    route: Route
+    text: str
+    root: bool
+    places: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """What some traces showed: the sightings of each kind, and which traces were examined."""
+
+    sightings: Mapping[Key, frozenset[Sighting]]
+    examined: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Emergent:
+    """The categories of a discovery: those shown, and what was folded beside them.
+
+    `symptoms` are kinds that only ever followed from another one, by name.
+    """
+
+    shown: tuple[Category, ...]
+    folded: tuple[Category, ...]
+    symptoms: tuple[str, ...]
+
+    @property
+    def every(self) -> tuple[Category, ...]:
+        """All categories, shown ones first."""
+        return (*self.shown, *self.folded)
+
+
+def kinds_of(determinations: Iterable[Determination]) -> Kinds:
+    """Return the kinds of a batch; a trace that was cut off was not examined.
+
+    In a trace that a determiner passed only fixables and infrastructure are counted.
+    """
+    found: dict[Key, set[Sighting]] = {}
+    examined = set()
+    for one in determinations:
+        if one.cause == "truncated":
+            continue
+        examined.add(one.trace_id)
+        for detection in one.detections:
+            if one.verdict != "pass" or detection.route != "eval":
+                found.setdefault(key_of(detection), set()).add(_sighting(one, detection))
+    return Kinds({key: frozenset(seen) for key, seen in found.items()}, frozenset(examined))
+
+
+def merge(left: Kinds, right: Kinds) -> Kinds:
+    """Return the kinds of two batches together."""
+    keys = left.sightings.keys() | right.sightings.keys()
+    none: frozenset[Sighting] = frozenset()
+    both = {key: left.sightings.get(key, none) | right.sightings.get(key, none) for key in keys}
+    return Kinds(both, left.examined | right.examined)
+
+
+def key_of(detection: Detection) -> Key:
+    """Return what makes the kind of a detection."""
+    if detection.detector is not None:
+        return Key(detection.detector, detection.kind)
+    return Key("", " ".join(detection.kind.casefold().split()))
+
+
+def categories(kinds: Kinds, most: int = MOST_CATEGORIES) -> Emergent:
+    """Return the categories of all kinds, the most frequent first; beyond `most` they are folded.
+
+    A kind that only ever followed from another is no category: its root is.
+    """
+    roots = {k: s for k, s in kinds.sightings.items() if any(one.root for one in s)}
+    symptoms = sorted(key.kind for key in kinds.sightings.keys() - roots.keys())
+    groups = _grouped(roots)
+    made = sorted(
+        (_category(keys, roots, len(kinds.examined)) for keys in groups),
+        key=lambda c: (c.fix_or_eval != "eval", -c.k, c.name),
+    )
+    return Emergent(tuple(made[:most]), tuple(made[most:]), tuple(symptoms))
+
+
+def _grouped(kinds: Mapping[Key, frozenset[Sighting]]) -> list[list[Key]]:
+    """Return the keys that are one category each: those of a detector never join each other."""
+    coded = sorted(key for key in kinds if key.detector)
+    groups: dict[Key, list[Key]] = {key: [key] for key in coded}
+    for cluster in _by_words(sorted(key for key in kinds if not key.detector)):
+        shared = Counter({c: _shared(kinds[c], cluster, kinds) for c in coded})
+        best = min(coded, key=lambda c: (-shared[c], c), default=None)
+        if best is not None and shared[best]:
+            groups[best] += cluster
+        else:
+            groups[cluster[0]] = list(cluster)
+    return list(groups.values())
+
+
+def _shared(
+    code: frozenset[Sighting], cluster: Sequence[Key], kinds: Mapping[Key, frozenset[Sighting]]
+) -> int:
+    """Return in how many traces a determiner cites what a detector of code cites too."""
+    places = {(s.trace_id, place) for s in code for place in s.places}
+    theirs = {(s.trace_id, place) for key in cluster for s in kinds[key] for place in s.places}
+    return len({trace for trace, _ in places & theirs})
+
+
+def _by_words(keys: Sequence[Key]) -> list[list[Key]]:
+    """Return the kinds whose words are alike, linked through any kind between them."""
+    words = {key: frozenset(_stems(key.kind)) for key in keys}
+    left = list(keys)
+    clusters = []
+    while left:
+        cluster = [left.pop(0)]
+        for member in cluster:
+            near = [key for key in left if _alike(words[member], words[key])]
+            cluster += near
+            left = [key for key in left if key not in near]
+        clusters.append(sorted(cluster))
+    return clusters
+
+
+def _alike(left: frozenset[str], right: frozenset[str]) -> bool:
+    union = left | right
+    return bool(union) and len(left & right) >= ALIKE * len(union)
+
+
+def _stems(text: str) -> Iterable[str]:
+    for word in re.findall(r"\w+", text.casefold()):
+        if not _SMALL.fullmatch(word):
+            yield re.sub(r"(?:ies|es|s|ed|ing)$", "", word) or word
+
+
+def _category(
+    keys: Sequence[Key], kinds: Mapping[Key, frozenset[Sighting]], examined: int
+) -> Category:
+    seen = sorted({sighting for key in keys for sighting in kinds[key]})
+    traces = sorted({one.trace_id for one in seen})
+    lead = min(keys, key=lambda key: (not key.detector, -len(kinds[key]), key))
+    return Category(
+        name=lead.kind,
+        definition=_definition(lead, kinds[lead]),
+        lens=_commonest(one.lens for one in seen),  # type: ignore[arg-type]
+        klass="code" if any(key.detector for key in keys) else "judge",
+        fix_or_eval=_commonest(one.route for one in seen),  # type: ignore[arg-type]
+        example_trace_ids=tuple(traces[:MOST_EXAMPLES]),
+        k=len(traces),
+        n=examined,
+        detectors=tuple(sorted({key.detector for key in keys if key.detector})),
+        kinds=tuple(sorted({key.kind for key in keys})),
+    )
+
+
+def _definition(key: Key, seen: frozenset[Sighting]) -> str:
+    """Return what a kind is; code says of each sighting first what it is, then where."""
+    text = min(seen).text
+    return text.partition(": ")[0] if key.detector else text
+
+
+def _commonest(values: Iterable[str]) -> str:
+    counts = Counter(values)
+    return min(counts, key=lambda value: (-counts[value], value))
+
+
+def _sighting(one: Determination, detection: Detection) -> Sighting:
+    places = {(ref.obs, ref.path) for ref in detection.refs if ref.scan is None}
+    return Sighting(
+        trace_id=one.trace_id,
+        lens=detection.lens,
+        route=detection.route,
+        text=detection.text,
+        root=detection.root,
+        places=tuple(sorted(places)),
+    )

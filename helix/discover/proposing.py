@@ -1,0 +1,251 @@
+"""From categories to criteria: the simplest check that separates, else a row for a judge (55).
+
+A row is observed only if its check fires on a broken trace, passes on a healthy one, and fires on
+no healthy one. Everything else is inferred: kept as a guard, and it does not gate.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from helix.discover.categories import key_of
+from helix.discover.norms import Trial
+from helix.discover.shots import inputs_of, shots_of
+from helix.model.criterion import (
+    CHECK_METHOD,
+    AssumptionSpec,
+    CheckClass,
+    CodeEval,
+    Criterion,
+    Discovery,
+    Evidence,
+    Prevalence,
+    RefSpec,
+)
+from helix.model.discovery import Category, Detection, Determination, Lens
+from helix.model.trace import Trace
+from helix.suite.compile import SeverityRule
+from helix.suite.terms import terms_of
+
+MOST_TRACES, MOST_REFS, MOST_ASSUMPTIONS = 5, 6, 5
+LEAST_COVERED = 0.5
+LEVELS: dict[Lens, str] = {
+    "off-path": "cross-stage",
+    "tool-output-failure": "output",
+    "missing-context": "context",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """What a batch was determined to be: everything that fitting a check needs."""
+
+    traces: Mapping[str, Trace]
+    determinations: tuple[Determination, ...]
+    seed: int = 0
+
+    @property
+    def healthy(self) -> frozenset[str]:
+        """Traces that a determiner passed, and those in which nobody detected a fault."""
+        return frozenset(one.trace_id for one in self.determinations if _healthy(one))
+
+    def shown(self, category: Category) -> list[tuple[Determination, Detection]]:
+        """Return the detections of a category, in the order of the traces."""
+        kinds = {(True, kind) for kind in category.kinds}
+        return [
+            (one, detection)
+            for one in self.determinations
+            for detection in one.detections
+            if (True, key_of(detection).kind) in kinds
+            and (detection.detector or "") in (*category.detectors, "")
+            and (one.verdict != "pass" or category.fix_or_eval != "eval")
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A criterion, the category it came from, and on which traces its check fires and passes."""
+
+    criterion: Criterion
+    category: str
+    fires: tuple[str, ...] = ()
+    passes: tuple[str, ...] = ()
+    detector: str | None = None
+
+
+def discriminates(trial: Trial, broken: Iterable[str], healthy: frozenset[str]) -> bool:
+    """Whether a check fires on a broken trace, passes on a healthy one, fires on none (55)."""
+    fires = trial.fails.keys()
+    kept = not healthy.isdisjoint(trial.passes)
+    return kept and not fires.isdisjoint(broken) and healthy.isdisjoint(fires)
+
+
+def fitted(pool: Sequence[Trial], broken: frozenset[str], healthy: frozenset[str]) -> Trial | None:
+    """Return the check that separates most broken traces from all healthy ones, the simplest first.
+
+    One that misses more than half of the broken traces is about something else.
+    """
+    able = [t for t in pool if discriminates(t, broken, healthy)]
+    able = [t for t in able if len(broken & t.fails.keys()) >= LEAST_COVERED * len(broken)]
+    return min(
+        able,
+        key=lambda t: (-len(broken & t.fails.keys()), t.norm.weight, repr(t.norm.code_eval)),
+        default=None,
+    )
+
+
+def proposals(
+    found: Sequence[Category],
+    kept: Sequence[Trial],
+    pool: Sequence[Trial],
+    labelled: Labelled,
+    rule: SeverityRule | None = None,
+) -> list[Proposed]:
+    """Return one whole mined criterion for each category that is to become one, rare ones too.
+
+    What code detected has its check already, among `kept`; for what a determiner said one is
+    looked for in the `pool` of all that were tried.
+    """
+    taken: set[str] = set()
+    rows = []
+    for category in found:
+        if category.fix_or_eval == "eval":
+            row = _proposed(category, kept, pool, labelled, rule or SeverityRule())
+            if row.criterion.criterion_id not in taken:
+                taken.add(row.criterion.criterion_id)
+                rows.append(row)
+    return rows
+
+
+def _proposed(
+    category: Category,
+    kept: Sequence[Trial],
+    pool: Sequence[Trial],
+    labelled: Labelled,
+    rule: SeverityRule,
+) -> Proposed:
+    shown = labelled.shown(category)
+    broken = frozenset(one.trace_id for one, _ in shown)
+    healthy = labelled.healthy
+    own = [t for t in kept if _is_of(t, category)]
+    trial = fitted(own or pool, broken, healthy)
+    observed = trial is not None
+    if trial is None and own:
+        trial = own[0]
+    discovery = _discovery(category, shown, observed=observed, alone=not healthy)
+    if trial is None:
+        return Proposed(_judged(category, shown, labelled, discovery, rule), category.name)
+    fires = tuple(sorted(trial.fails))
+    return Proposed(
+        _coded(category, trial, labelled, discovery, rule),
+        category.name,
+        fires,
+        tuple(x for x in trial.passes if x in healthy),
+        trial.norm.detector,
+    )
+
+
+def _is_of(trial: Trial, category: Category) -> bool:
+    return trial.norm.detector in category.detectors and trial.norm.kind in category.kinds
+
+
+def _coded(
+    category: Category,
+    trial: Trial,
+    labelled: Labelled,
+    discovery: Discovery,
+    rule: SeverityRule,
+) -> Criterion:
+    norm = trial.norm
+    decided = len(trial.fails) + len(trial.passes) + len(trial.undecided)
+    return Criterion(
+        criterion_id=identifier(category.name),
+        statement=norm.statement,
+        fail_condition=f"Fail = {norm.fault}.",
+        severity=rule.of(category.k),
+        dimension=norm.dimension,
+        code_eval=CodeEval.model_validate(dict(norm.code_eval)),
+        route=norm.route,
+        may_not_apply=decided < category.n,
+        **_mined(category, "code", discovery, norm.statement, labelled),  # type: ignore[arg-type]
+    )
+
+
+def _judged(
+    category: Category,
+    shown: Sequence[tuple[Determination, Detection]],
+    labelled: Labelled,
+    discovery: Discovery,
+    rule: SeverityRule,
+) -> Criterion:
+    definition = category.definition.rstrip(".")
+    statement = f"Pass = the run is free of this: {category.name}."
+    return Criterion(
+        criterion_id=identifier(category.name),
+        statement=statement,
+        pass_condition=f"Nothing in the run is of the kind '{category.name}'.",
+        fail_condition=f"The run shows what was seen before: {definition}.",
+        severity=rule.of(category.k),
+        judge_inputs=inputs_of(labelled.traces, shown),
+        few_shot=shots_of(labelled.determinations, shown, labelled.seed),
+        **_mined(category, "judge", discovery, statement, labelled),  # type: ignore[arg-type]
+    )
+
+
+def _mined(
+    category: Category,
+    klass: CheckClass,
+    discovery: Discovery,
+    statement: str,
+    labelled: Labelled,
+) -> dict[str, object]:
+    tools = frozenset(call.name for trace in labelled.traces.values() for call in trace.tools())
+    bare = Criterion(criterion_id="terms", statement=statement)
+    return {
+        "klass": klass,
+        "check_method": CHECK_METHOD[klass],
+        "terms": terms_of(bare, tools) or (category.name,),
+        "origin": "mined",
+        "level": LEVELS[category.lens],
+        "generality": "general-structural" if klass == "code" else "specific-semantic",
+        "discovery": discovery,
+    }
+
+
+def _discovery(
+    category: Category,
+    shown: Sequence[tuple[Determination, Detection]],
+    *,
+    observed: bool,
+    alone: bool,
+) -> Discovery:
+    cited = [ref for _, detection in shown for ref in detection.refs]
+    told = [ref for ref in cited if ref.scan is None] or cited
+    refs = [RefSpec(obs=ref.obs, path=ref.path, value=ref.value) for ref in told]
+    said = {a.text: a for _, detection in shown for a in detection.assumptions}
+    traces = dict.fromkeys(one.trace_id for one, _ in shown)
+    return Discovery(
+        grounding="observed" if observed and refs else "inferred",
+        evidence=Evidence(refs=tuple(refs[:MOST_REFS]), trace_ids=tuple(traces)[:MOST_TRACES]),
+        prevalence=Prevalence(k=category.k, n=category.n),
+        assumptions=tuple(
+            AssumptionSpec(text=a.text, status=a.status, kind=a.kind)
+            for a in list(said.values())[:MOST_ASSUMPTIONS]
+        ),
+        single_trace=alone,
+    )
+
+
+def identifier(name: str) -> str:
+    """Return a criterion's id: the words of a category, in lower case, joined by hyphens."""
+    words = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
+    return re.sub(r"[^\w]+", "-", words).strip("-").lower()[:120] or "unnamed"
+
+
+def _healthy(one: Determination) -> bool:
+    if one.verdict == "pass":
+        return True
+    faults = [d for d in one.detections if d.route == "eval"]
+    return one.cause == "unread" and one.produced_by == "code" and not faults
