@@ -17,8 +17,8 @@ class Tally:
     unrecorded: int = 0
 
     def add(self, amount: int | None) -> None:
-        """Take in one reply's amount; None is one that recorded none."""
-        if amount is None:
+        """Take in one reply's amount; None records none, and no amount can be below 0."""
+        if amount is None or amount < 0:
             self.unrecorded += 1
         else:
             self.total, self.recorded = self.total + amount, self.recorded + 1

@@ -7,6 +7,7 @@ are named, not the number of cells.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -237,7 +238,7 @@ def _many(count: int, noun: str) -> str:
 
 
 def _answered(asked: JudgeRecord, answers: Answers) -> JudgeRecord:
-    found = tuple(msgspec.json.decode(text) for text in sorted(answers.effective))
+    found = tuple(json.loads(text) for text in sorted(answers.effective))
     return msgspec.structs.replace(
         asked,
         effective=found[0] if len(found) == 1 else found or None,

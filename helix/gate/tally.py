@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
 from helix.gate.rates import failing_interval, repeats
 from helix.gate.states import (
     GateRow,
@@ -21,6 +19,7 @@ from helix.gate.states import (
     rate_bounds,
 )
 from helix.gate.trusted import Trusted
+from helix.model.canonical import canonical_text
 from helix.model.scorecard import (
     Blocked,
     Cells,
@@ -191,7 +190,7 @@ class Answers:
     """Under which names and parameters one role answered."""
 
     models: set[str] = field(default_factory=set)
-    effective: set[bytes] = field(default_factory=set)
+    effective: set[str] = field(default_factory=set)
 
     def add(self, model: str | None, effective: Effective, replied: bool) -> None:
         """Take in one line's answer, or its answers."""
@@ -199,7 +198,7 @@ class Answers:
             self.models.update(model.split(", "))
         if replied:
             several = effective if isinstance(effective, tuple) else (effective,)
-            self.effective.update(msgspec.json.encode(e, order="deterministic") for e in several)
+            self.effective.update(map(canonical_text, several))
 
 
 @dataclass(slots=True)

@@ -161,7 +161,12 @@ def test_calls_beyond_the_budget_are_not_made_and_retries_count() -> None:
 
 @pytest.mark.parametrize("unknown", [{"max_tokens": 9_000}, {"max_cost_usd": 0.5}])
 @pytest.mark.parametrize(
-    "reply", [Reply("yes"), Reply("yes", usage=Usage(prompt_tokens=3, cost_micro_usd=None))]
+    "reply",
+    [
+        Reply("yes"),
+        Reply("yes", usage=Usage(prompt_tokens=3, cost_micro_usd=None)),
+        Reply("yes", usage=Usage(-3, -1, -9)),
+    ],
 )
 def test_a_budget_that_cannot_be_kept_stops_after_the_reply_that_recorded_nothing(
     unknown: dict[str, Any], reply: Reply

@@ -529,6 +529,7 @@ WARM, COLD = {"temperature": 1, "seed": 7}, {"seed": 7, "temperature": 0}
         ([COLD, {"temperature": 0, "seed": 7}], COLD),
         ([COLD, WARM, COLD], (COLD, WARM)),
         ([COLD, None], (None, COLD)),
+        ([{"stop": "\ud800"}], {"stop": "\ud800"}),
     ],
 )
 def test_the_parameters_that_took_effect_are_told_and_several_are_all_told(
