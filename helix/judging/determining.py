@@ -92,8 +92,8 @@ An absence is cited as {"obs": the recording's id, "path": the channel, "value":
 {"channel", "pattern", "items", "matches": 0}}, and only over a channel that is listed as \
 complete. Where none is, cite the place that would have held it and the one that came instead.
 The refs beside the verdict are those that force it; a "pass" and a "fail" have at least one. \
-evidencePointer is the bare id of the one message or step where the first root lies, null where \
-nothing went wrong.
+evidencePointer is the bare id of the one message or step where the root lies that the verdict \
+turns on: of several, the earliest that was never made good. It is null where nothing went wrong.
 
 Answer with one JSON object and nothing else, its fields in the order of the schema.
 """
