@@ -88,6 +88,12 @@ def standing(
     return msgspec.structs.replace(last, status="stale", reason=reason), reason
 
 
+def last_measured(state: str | Path, suite: str, criterion: str) -> Trust | None:
+    """Return how a criterion stood when it was measured last, under whatever pipeline."""
+    found = [_read(path) for path in _folder(state, suite, criterion).glob("*.json")]
+    return max(found, key=lambda trust: trust.at, default=None)
+
+
 def trusted(
     state: str | Path, suite: str, decides: dict[str, Any], code: frozenset[str]
 ) -> dict[str, Trusted]:

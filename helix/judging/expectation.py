@@ -109,7 +109,8 @@ def _request(job: Job, rows: Sequence[Criterion], settings: Settings) -> Request
 
 
 def _unseen(packet: MatrixPacket) -> MatrixPacket:
-    """Return the packet without the tools that were inferred from what the agent called."""
+    """Return the packet without what tells of what the agent did: inferred tools, premises."""
+    packet = msgspec.structs.replace(packet, premises=())
     profile = packet.subject_profile
     if profile is None or "tools" not in profile.inferred_fields:
         return packet

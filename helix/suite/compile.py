@@ -158,6 +158,20 @@ def gates(criterion: Criterion, severity: Severity, eligibility: Eligibility) ->
     return grounded or (eligibility == "default" and criterion.origin == "operator")
 
 
+def gating_reason(criterion: Criterion, severity: Severity) -> str:
+    """Return why a row may decide the gate, or why not, in a few words (METHOD 65)."""
+    if criterion.status != "active":
+        return "retired"
+    if severity not in GATING_SEVERITIES:
+        return f"severity {severity}"
+    if criterion.ratified is not None:
+        return f"ratified by {criterion.ratified.by}"
+    if criterion.discovery is not None and criterion.discovery.grounding == "observed":
+        return "observed"
+    written = criterion.origin == "operator"
+    return "written by the operator" if written else "mined, neither observed nor ratified"
+
+
 class RowCompiler:
     """Compiles one row, and notes every problem it meets."""
 

@@ -51,6 +51,11 @@ def rows_page(suite: Suite) -> bytes:
     return "".join(lines).encode("utf-8")
 
 
+def row_page(row: Criterion) -> str:
+    """Return one row as YAML, what is left at its default left out."""
+    return _yaml(_row(row))
+
+
 def _head(suite: Suite) -> dict[str, Any]:
     value = suite.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     return {**{k: value[k] for k in value if k != "criteria"}, "version": suite.version}

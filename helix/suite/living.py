@@ -100,11 +100,13 @@ def upsert(
     return living
 
 
-def ratify(living: Living, criterion_id: str, word: Ratified) -> Living:
+def ratify(
+    living: Living, criterion_id: str, word: Ratified, subject_version: str | None = None
+) -> Living:
     """Return the suite with a row that somebody accepts as a norm; SuiteError for a tombstone."""
     row = _active(living, criterion_id)
-    who = Signed(word.by, word.at, word.note)
-    return _with(living, row.model_copy(update={"ratified": word}), "ratified", who)
+    who = Signed(word.by, word.at, word.note, subject_version)
+    return put(living, row.model_copy(update={"ratified": word}), "ratified", who)
 
 
 def retire(living: Living, criterion_id: str, signed: Signed) -> Living:

@@ -1,4 +1,4 @@
-"""`helix criteria lint|explain|test|terms`: work on a suite, before anything is spent."""
+"""`helix criteria`: work on a suite, before anything is spent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Sequence
 
-from helix.app import console
+from helix.app import console, suite_rows
 from helix.app.quoting import texts
 from helix.checks import load_modules
 from helix.errors import ExitCode, UsageError
@@ -30,6 +30,7 @@ def run(argv: Sequence[str]) -> ExitCode:
     _add_explain(commands)
     _add_test(commands)
     _add_terms(commands)
+    suite_rows.add(commands)
     # Words after an option are left over where an earlier positional took none (argparse).
     args, rest = parser.parse_known_args(argv)
     if any(word.startswith("-") for word in rest):
