@@ -39,6 +39,7 @@ from helix.planning import Prepared, prepare
 from helix.registry import Registry
 from helix.runmeta import RunLog
 from helix.runs import RunFiles
+from helix.subject import subject_of
 from helix.survey import check_waivers, choose, look, manifest_lines, routed
 from helix.work import OnEvent, Work
 
@@ -112,6 +113,9 @@ def run(
         _clear(folder, prepared.registry)
         atomic_write(folder / "plan.json", encode_page(prepared.plan))
         atomic_write(folder / "manifest.jsonl", b"".join(x + b"\n" for x in manifest_lines(survey)))
+        tools = prepared.settings.packet.tools
+        subject = subject_of(config.subject, tools, survey)
+        atomic_write(folder / "subject.json", encode_page(subject))
         log.event("surveyed", traces=len(survey.entries), failures=len(survey.load.failures))
         usage = work.carry_out(on_event, log)
         scorecard = fold(prepared.fold, survey, RunFiles(folder).lines(), usage)

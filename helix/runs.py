@@ -12,6 +12,7 @@ from helix.model.lines import decode_line
 from helix.model.manifest import ManifestEntry
 from helix.model.plan import PLAN_SCHEMA_VERSION, Plan
 from helix.model.scorecard import SCORECARD_SCHEMA_VERSION, Scorecard
+from helix.model.subject import SUBJECT_SCHEMA_VERSION, SubjectRecord
 from helix.model.verdict import VERDICT_SCHEMA_VERSION, MatrixVerdictFile
 
 T = TypeVar("T")
@@ -45,6 +46,13 @@ class RunFiles:
         except OSError as error:
             raise ArtifactError(f"{path} cannot be read: {error.strerror}") from None
         return _read(path, data, Plan, PLAN_SCHEMA_VERSION)
+
+    def subject(self) -> SubjectRecord | None:
+        """Read the subject's profile; None where the run is of a Helix that wrote none."""
+        path = self.folder / "subject.json"
+        if not path.exists():
+            return None
+        return _read(path, path.read_bytes(), SubjectRecord, SUBJECT_SCHEMA_VERSION)
 
     def lines(self) -> Iterator[MatrixVerdictFile]:
         """Yield the verdict lines in plan order."""

@@ -7,6 +7,7 @@ collisions, the sample, the shard and the cost estimate.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -23,25 +24,34 @@ from helix.model.trace import Observation, Trace
 from helix.planning import matched
 
 NAMED = 5
+LONGEST_KIND = 100
+"""A longer text is no kind of event but one of its own."""
 
 
 def look(source: Iterable[Trace | LoadFailure], files: int, subject: SubjectConfig) -> Survey:
     """Read everything once and return one small entry per trace, none of them chosen yet."""
     entries: list[ManifestEntry] = []
     failures: list[LoadFailure] = []
-    tools: set[str] = set()
+    tools: Counter[str] = Counter()
+    events: Counter[str] = Counter()
     roles: set[str] = set()
     for item in source:
         if isinstance(item, LoadFailure):
             failures.append(item)
             continue
-        tools.update(o.name for o in item.tools())
+        tools.update({o.name for o in item.tools()})
+        events.update(_event(item))
         roles.update(m.role for m in item.transcript if not m.control)
         entries.append(_entry(len(entries), routed(item, subject), subject))
     _refuse_collisions(entries)
     load = Load(files=files, traces=len(entries), failures=tuple(failures))
     return Survey(
-        entries=tuple(entries), load=load, tools=tuple(sorted(tools)), roles=tuple(sorted(roles))
+        entries=tuple(entries),
+        load=load,
+        tools=tuple(sorted(tools)),
+        roles=tuple(sorted(roles)),
+        calling=dict(sorted(tools.items())),
+        events=dict(sorted(events.items())),
     )
 
 
@@ -121,6 +131,14 @@ def declares_error(step: Observation) -> bool:
     """Whether a step declares an error beside its result, which is not decoded for it."""
     said = {(word or "").casefold() for word in (step.status, step.level)}
     return step.error is not None or "error" in said
+
+
+def _event(trace: Trace) -> list[str]:
+    """Return the kind of event that a trace answers, where its input says so."""
+    event = trace.input.get("event") if isinstance(trace.input, dict) else None
+    if isinstance(event, dict):
+        event = next((event[key] for key in ("type", "kind", "name") if key in event), None)
+    return [event] if isinstance(event, str) and 0 < len(event) <= LONGEST_KIND else []
 
 
 def _refuse_collisions(entries: Sequence[ManifestEntry]) -> None:

@@ -24,9 +24,9 @@ READS
   A suite: one YAML file with `criteria:`; `helix criteria lint SUITE` checks it.
 
 WRITES
-  hydra.run.dir (outputs/evaluate/TIME): plan.json, manifest.jsonl, verdicts.jsonl,
-  scorecard.json, decisions.jsonl, failures.jsonl, the reports, and runmeta.json on how the
-  execution went. A sweep writes one numbered folder per job below hydra.sweep.dir.
+  hydra.run.dir (outputs/evaluate/TIME): plan.json, manifest.jsonl, subject.json,
+  verdicts.jsonl, scorecard.json, decisions.jsonl, failures.jsonl, the reports, and runmeta.json
+  on how the execution went. A sweep writes one numbered folder per job below hydra.sweep.dir.
   paths.state (.helix): the reply cache. A run that was stopped goes on from it.
   Results go to standard output, messages to standard error.
 
@@ -188,7 +188,9 @@ def page(command: str) -> str:
 def _groups() -> Iterator[str]:
     yield "GROUPS (GROUP=CHOICE takes a file of conf/)"
     for group, options in groups().items():
-        yield f"  {group:<{COLUMN - 2}}{', '.join(options)}"
+        first, *rest = textwrap.wrap(", ".join(options), WIDTH - COLUMN, break_on_hyphens=False)
+        yield f"  {group:<{COLUMN - 2}}{first}"
+        yield from (" " * COLUMN + line for line in rest)
 
 
 def _keys(command: str) -> Iterator[str]:

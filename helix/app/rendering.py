@@ -80,4 +80,5 @@ def _report(
         suite=done.criteria,
         manifest=RunFiles(done.run_dir).manifest(),
         meta=meta,
+        subject=RunFiles(done.run_dir).subject(),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from helix.model.verdict import Fidelity, Shape
 
 
@@ -47,9 +49,14 @@ class Load(Shape, omit_defaults=False, frozen=True, kw_only=True):
 
 
 class Survey(Shape, omit_defaults=False, frozen=True, kw_only=True):
-    """The manifest as a whole: every trace in order, what failed to load, tools and roles seen."""
+    """The manifest as a whole: every trace in order, what failed to load, tools and roles seen.
+
+    `calling` counts the traces that call each tool, `events` those that answer each kind of event.
+    """
 
     entries: tuple[ManifestEntry, ...]
     load: Load
     tools: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
+    calling: dict[str, int] = msgspec.field(default_factory=dict)
+    events: dict[str, int] = msgspec.field(default_factory=dict)

@@ -11,6 +11,7 @@ import msgspec
 from helix.model.canonical import canonical_bytes
 from helix.reports import summary
 from helix.reports.run import RunReport
+from helix.reports.subject import subject_line
 from helix.reports.visible import first_line, one_line
 from helix.reports.words import SYMBOLS, duration
 
@@ -28,6 +29,7 @@ def render_json(report: RunReport) -> bytes:
         "scorecard": msgspec.to_builtins(report.scorecard),
         "verdicts": [msgspec.to_builtins(line) for line in report.lines],
         "run": meta,
+        "subject": msgspec.to_builtins(report.subject),
     }
     return canonical_bytes(value) + b"\n"
 
@@ -70,6 +72,8 @@ def _markdown(report: RunReport) -> Iterator[str]:
     yield from _cells(report)
     yield f"Judge: {md(summary.judge_line(card.judge))}; {md(summary.validation_line(card))}. "
     yield f"Verifier: {md(summary.verifier_line(card))}. "
+    if report.subject is not None:
+        yield f"Subject: {md(subject_line(report.subject))}. "
     took = duration(report.meta.duration_s)
     yield f"{md(summary.judged(card))}; {md(summary.cost(card))}; time {took}."
 

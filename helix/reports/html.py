@@ -12,6 +12,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from helix.reports import summary, words
 from helix.reports.run import RunReport
+from helix.reports.subject import subject_facts
 from helix.reports.visible import one_line, visible
 
 TEMPLATES = files("helix.reports") / "templates"
@@ -27,6 +28,7 @@ def render_html(report: RunReport) -> bytes:
         columns=report.columns,
         firsts=_firsts(report),
         execution=_execution(report),
+        who=subject_facts(report.subject) if report.subject else [],
         unread=summary.unreadable(report.scorecard.load.failures),
         style_hash=_hash("report.css"),
         script_hash=_hash("report.js"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from helix.model.criterion import Criterion
 from helix.model.manifest import ManifestEntry
 from helix.model.scorecard import CriterionRow, Scorecard
+from helix.model.subject import SubjectRecord
 from helix.model.trace import Trace
 from helix.model.verdict import Cause, CellState, MatrixVerdictFile, NotApplicable, Ref, Verdict
 from helix.reports.trajectory import Place, StepView, lay_out
@@ -159,7 +160,7 @@ class TraceView:
 class RunReport:
     """Everything that is known of a run; renderers project it and add nothing.
 
-    `folder` is where all the traces' files stand.
+    `folder` is where all the traces' files stand; `subject` is None where it was not recorded.
     """
 
     scorecard: Scorecard
@@ -168,6 +169,7 @@ class RunReport:
     traces: tuple[TraceView, ...]
     meta: RunMeta
     folder: str = ""
+    subject: SubjectRecord | None = None
 
     @property
     def shown(self) -> int:
@@ -202,6 +204,7 @@ def compose(
     suite: Sequence[Criterion] = (),
     manifest: Iterable[ManifestEntry] = (),
     meta: RunMeta = RunMeta(),
+    subject: SubjectRecord | None = None,
 ) -> RunReport:
     """Return the report of a run.
 
@@ -218,7 +221,7 @@ def compose(
     folder = _folder(list(files.values()))
     below = {trace: file[len(folder) :] for trace, file in files.items()}
     views = [_trace_view(at, line, rows, below) for at, line in enumerate(lines)]
-    return RunReport(scorecard, lines, rows, _with_steps(views, traces), meta, folder)
+    return RunReport(scorecard, lines, rows, _with_steps(views, traces), meta, folder, subject)
 
 
 def _folder(files: list[str]) -> str:

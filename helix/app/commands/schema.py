@@ -37,6 +37,7 @@ SHAPES = {
     "request": ("helix.model.request", "Request", "what a judge is asked"),
     "scorecard": ("helix.model.scorecard", "Scorecard", "scorecard.json, the result of a run"),
     "standing": ("helix.model.validation", "Trust", "how a criterion stands under a pipeline"),
+    "subject": ("helix.model.subject", "SubjectRecord", "subject.json, who was evaluated"),
     "suite": ("helix.model.criterion", "Suite", "a criteria file"),
     "task": ("helix.model.task", "JudgeTask", "a question of judge=dispatch, as a file"),
     "trace": ("helix.model.tracerecord", "TraceRecord", "one line of canonical Helix JSONL"),
