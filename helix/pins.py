@@ -5,6 +5,7 @@ The model is named or the run stops; the verifier's identity is not the judge's 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,11 @@ from helix.errors import PinError
 from helix.files import is_file
 from helix.model.canonical import source_digest
 from helix.model.config import Config, JudgeConfig, VerifierConfig
-from helix.model.request import Pin, same_name
+from helix.model.request import Pin, Price, same_name
 from helix.registry import Judge, Registry
 
 SAME = "same"
+PRICES = ("prompt_usd_per_million", "completion_usd_per_million")
 LARGE_FILE = 16_000_000
 
 
@@ -70,7 +72,7 @@ def make_pin(config: JudgeConfig, judge: Judge, section: str) -> Pin:
             f"{section}.model must name the model that judges (got nothing): "
             f"add {section}.model=NAME{who}, or {section}=none to leave its rows undecided"
         )
-    extra = dict(config.extra)
+    extra = {name: value for name, value in config.extra.items() if name not in PRICES}
     if config.script:
         extra["scriptDigest"] = _script_digest(config.script)
     if config.command:
@@ -87,7 +89,20 @@ def make_pin(config: JudgeConfig, judge: Judge, section: str) -> Pin:
         extra=extra,
         base_url=config.base_url,
         structured=config.structured,
+        price=_price(config, section),
     )
+
+
+def _price(config: JudgeConfig, section: str) -> Price | None:
+    """Return what the config says that a token costs: USD a million are micro-USD a token."""
+    given = [config.extra.get(name) for name in PRICES]
+    if given == [None, None]:
+        return None
+    prices = [float(one) for one in given if isinstance(one, int | float) and 0 <= one < math.inf]
+    if len(prices) != len(PRICES):
+        both = " and ".join(f"{section}.extra.{name}" for name in PRICES)
+        raise PinError(f"{both} must be two prices in USD (got {given[0]} and {given[1]})")
+    return Price(*prices)
 
 
 def _file_digests(words: Sequence[str]) -> dict[str, str]:

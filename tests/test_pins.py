@@ -11,7 +11,8 @@ import pytest
 from helix.errors import PinError
 from helix.evaluate import Finished, run
 from helix.model.config import Config, JudgeConfig
-from helix.pins import make_pin, verifier_of
+from helix.model.request import Price, Request, Unit
+from helix.pins import PRICES, make_pin, pin_dict, verifier_of
 from helix.registry import load
 
 SUITE = """\
@@ -102,3 +103,27 @@ def test_who_judges_may_not_verify_however_the_name_is_spelled(name: str) -> Non
     judge = registry.get("judges", "scripted")
     with pytest.raises(PinError, match=r"verifier\.identity must differ from the judge's"):
         verifier_of(config, registry, judge, make_pin(config.judge, judge, "judge"))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "completion"),
+    [(1, None), (None, 1), ("x", 1), (1, -1), (float("inf"), 1), (float("nan"), 1), (True, "1")],
+)
+def test_a_price_is_two_prices(prompt: Any, completion: Any) -> None:
+    given = dict(zip(PRICES, (prompt, completion), strict=True))
+    section = JudgeConfig.model_construct(**{**JudgeConfig(model="m").__dict__, "extra": given})
+    with pytest.raises(PinError, match=r"judge\.extra\.prompt_usd_per_million and .* two prices"):
+        make_pin(section, load().get("judges", "scripted"), "judge")
+
+
+def test_what_a_token_costs_changes_no_question_and_is_sent_to_nobody() -> None:
+    scripted = load().get("judges", "scripted")
+    plain = make_pin(JudgeConfig(model="m", extra={"top_k": 1}), scripted, "judge")
+    prices = dict(zip(PRICES, (2, 10.0), strict=True))
+    priced = make_pin(JudgeConfig(model="m", extra={"top_k": 1, **prices}), scripted, "judge")
+    assert (plain.price, priced.price) == (None, Price(2.0, 10.0))
+    assert priced.extra == {"top_k": 1}
+    assert pin_dict(priced) == pin_dict(plain)
+    unit = Unit("judge", "trajectory", "t", "d", ("c",), "c", 0)
+    plainly, pricedly = (Request(unit, pin, (), "n").cache_key(1) for pin in (plain, priced))
+    assert plainly == pricedly

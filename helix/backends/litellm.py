@@ -7,7 +7,6 @@ retries, no routing, no cache, no dropping of parameters.
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Mapping
@@ -20,7 +19,6 @@ from helix.errors import ConfigError, PinError
 from helix.model.request import Pin, Price, Reply, Request, Usage
 from helix.registry import JudgeSettings
 
-PRICES = ("prompt_usd_per_million", "completion_usd_per_million")
 _LISTED = ("input_cost_per_token", "output_cost_per_token")
 _MICRO = 1_000_000
 # A server that needs no key gets this one, and never the key of somebody else's environment.
@@ -157,10 +155,6 @@ class LiteLLM:
 def open_litellm(settings: JudgeSettings) -> LiteLLM:
     """Open a provider; a key that is not there is an error that names its variable."""
     section, config = section_of(settings), settings.config
-    priced = [config.extra.get(name) for name in PRICES]
-    if any(one is not None for one in priced) and not all(map(_is_price, priced)):
-        both = " and ".join(f"{section}.extra.{name}" for name in PRICES)
-        raise ConfigError(f"{both} must be two prices in USD (got {priced[0]} and {priced[1]})")
     for name in sorted(config.extra):
         if name in _OWN_KEY:
             raise ConfigError(f"{section}.extra must not hold {name}: it is {section}.{name}")
@@ -175,20 +169,22 @@ def open_litellm(settings: JudgeSettings) -> LiteLLM:
 
 
 def price(pin: Pin) -> Price | None:
-    """Return what a token costs: as `extra` says, else as the list of prices, else not known.
+    """Return what a token costs: as the pin says, else as the list of prices, else not known.
 
     A model at a `base_url` of one's own has no list price, whatever its name.
     """
-    own = _stated(pin.extra, PRICES, 1)
-    if own is not None or pin.base_url:
-        return own
-    return _stated(_listed(pin.model), _LISTED, _MICRO)
+    if pin.price is not None or pin.base_url:
+        return pin.price
+    prompt, completion = map(_listed(pin.model).get, _LISTED)
+    if prompt is None or completion is None:
+        return None
+    return Price(prompt * _MICRO, completion * _MICRO)
 
 
 def parameters(request: Request, schema: bool) -> dict[str, Any]:
     """Return the parameters that are sent besides the prompt, by the provider's names."""
     pin = request.pin
-    sent: dict[str, Any] = {k: v for k, v in pin.extra.items() if k not in PRICES}
+    sent = dict(pin.extra)
     named = {"temperature": pin.temperature, "seed": pin.seed, "max_tokens": pin.max_tokens}
     sent |= {name: value for name, value in named.items() if value is not None}
     if schema:
@@ -247,17 +243,6 @@ def _key(section: str, settings: JudgeSettings) -> str | None:
     return None
 
 
-def _stated(prices: Mapping[str, Any], names: tuple[str, str], times: int) -> Price | None:
-    prompt, completion = (prices.get(name) for name in names)
-    if prompt is None or completion is None or not all(map(_is_price, (prompt, completion))):
-        return None
-    return Price(float(prompt) * times, float(completion) * times)
-
-
-def _is_price(value: Any) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value) and value >= 0
-
-
 def _returned(model: Any, pinned: str) -> str | None:
     """Return the model that the answer names, as the pin names it where only the prefix differs."""
     if not isinstance(model, str) or not model:
@@ -287,7 +272,7 @@ def _usage(response: Any, pin: Pin) -> Usage:
 
 
 def _cost(response: Any, pin: Pin, prompt: int, completion: int) -> int | None:
-    if pin.base_url or PRICES[0] in pin.extra:
+    if pin.base_url or pin.price is not None:
         known = price(pin)
         if known is None:
             return None

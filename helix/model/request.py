@@ -39,10 +39,18 @@ class Message(msgspec.Struct, frozen=True, dict=True):
         return f"{self.role}\n{self.content}".encode(*_LOSSY)
 
 
+class Price(msgspec.Struct, frozen=True):
+    """What one token of a model costs, in micro-USD: of the prompt, and of the completion."""
+
+    prompt: float
+    completion: float
+
+
 class Pin(msgspec.Struct, frozen=True, rename="camel"):
     """Which model is asked and how: requested parameters, temperature 0 (METHOD 42).
 
-    `temperature` is null only where the model refuses 0 and the config allows it.
+    `temperature` is null only where the model refuses 0 and the config allows it. `price` is what
+    the config says that a token costs; it changes no answer, so that it is in no key.
     """
 
     backend: str
@@ -54,6 +62,7 @@ class Pin(msgspec.Struct, frozen=True, rename="camel"):
     extra: dict[str, Any] = {}
     base_url: str | None = None
     structured: Literal["auto", "schema", "instruction"] = "auto"
+    price: Price | None = None
 
 
 class Unit(msgspec.Struct, frozen=True, rename="camel"):
@@ -116,6 +125,7 @@ class Request(msgspec.Struct, frozen=True, rename="camel"):
 @lru_cache(maxsize=64)
 def _pin_text(same: Same) -> str:
     pin = msgspec.to_builtins(same.value)
+    del pin["price"]
     if pin["temperature"] is not None:
         pin["temperature"] = float(pin["temperature"])
     return canonical_text(pin)
@@ -136,13 +146,6 @@ class Usage(msgspec.Struct, frozen=True, rename="camel"):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost_micro_usd: int | None = None
-
-
-class Price(msgspec.Struct, frozen=True):
-    """What one token of a model costs, in micro-USD: of the prompt, and of the completion."""
-
-    prompt: float
-    completion: float
 
 
 class Reply(msgspec.Struct, frozen=True, rename="camel"):

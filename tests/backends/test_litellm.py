@@ -18,6 +18,7 @@ from helix.backends.litellm import open_litellm, price
 from helix.errors import ConfigError, PinError
 from helix.model.config import JudgeConfig, VerifierConfig
 from helix.model.request import Message, Pin, Price, Reply, Request, Unavailable, Unit, Usage
+from helix.pins import make_pin
 from helix.registry import JudgeSettings, load
 from tests.backends.fault_server import FAULTS, PROSE, FaultServer, prompt_digest
 
@@ -46,17 +47,7 @@ def ask(server: FaultServer, *, deadline_s: float = 20.0, **config: Any) -> Repl
             **config,
         },
     )
-    pin = Pin(
-        "litellm",
-        str(section.model),
-        "judge",
-        temperature=None if section.allow_unpinned_temperature else 0.0,
-        seed=section.seed,
-        max_tokens=section.max_tokens,
-        extra=section.extra,
-        base_url=section.base_url,
-        structured=section.structured,
-    )
+    pin = make_pin(section, load([]).get("judges", "litellm"), "judge")
     request = Request(UNIT, pin, (Message("system", "S"), Message("user", "Judge.")), "n", SCHEMA)
 
     async def main() -> Reply:
@@ -277,7 +268,6 @@ def test_each_recipe_of_the_page_asks_for_the_model_that_its_server_serves(proje
         ({"model": "gpt-4o", "api_key_env": "NO_SUCH_KEY"}, "export NO_SUCH_KEY=KEY"),
         ({"model": "openai/m", "extra": {"temperature": 1}}, "it is judge.temperature"),
         ({"model": "openai/m", "extra": {"fallbacks": ["x"]}}, "got fallbacks"),
-        ({"model": "openai/m", "extra": {"prompt_usd_per_million": 1}}, "got 1 and None"),
     ],
 )
 def test_what_is_missing_or_forbidden_is_said_before_anything_is_asked(
@@ -318,8 +308,11 @@ def test_what_litellm_refuses_by_itself_is_never_sent(config: dict[str, Any], sa
         (Pin("litellm", "azure/gpt-4o", "j", base_url="http://127.0.0.1:1/v1"), None),
         (Pin("litellm", "openai/gpt-4o", "j", base_url="http://127.0.0.1:1/v1"), None),
         (Pin("litellm", "openai/no-such-model", "j"), None),
-        (Pin("litellm", "openai/m", "j", extra={"prompt_usd_per_million": "x"}), None),
-        (Pin("litellm", "openai/m", "j", extra=OWN, base_url="http://127.0.0.1:1"), Price(2, 10)),
+        (Pin("litellm", "openai/gpt-4o", "j", price=Price(1, 1)), Price(1, 1)),
+        (
+            Pin("litellm", "openai/m", "j", base_url="http://127.0.0.1:1", price=Price(2, 10)),
+            Price(2, 10),
+        ),
     ],
 )
 def test_a_price_is_ones_own_or_the_lists_or_not_known(pin: Pin, known: Price | None) -> None:
