@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix.errors import ConfigError
-from helix.ingest.sampling import SAMPLERS, take_all, take_random, take_stratified
+from helix.ingest.sampling import (
+    SAMPLERS,
+    take_all,
+    take_balanced,
+    take_failing,
+    take_outliers,
+    take_random,
+    take_stratified,
+    take_uncertain,
+)
 from helix.model.manifest import ManifestEntry
 from helix.model.verdict import Fidelity
 from helix.registry import load
@@ -27,7 +37,9 @@ def entries(routes: list[str | None]) -> list[ManifestEntry]:
 
 def test_the_built_in_strategies_are_registered() -> None:
     registered = load([]).items("samplers")
-    assert list(registered) == ["all", "random", "stratified"]
+    assert sorted(registered) == [
+        "all", "balanced", "failure-driven", "outlier", "random", "stratified", "uncertainty",
+    ]  # fmt: skip
     assert {s.item for s in registered.values()} == set(SAMPLERS)
 
 
@@ -74,3 +86,48 @@ def test_seeds_draw_different_samples_and_every_trace_has_its_chance() -> None:
     drawn = Counter(at for seed in range(400) for at in take_random(batch, 3, seed))
     assert min(drawn.values()) > 60
     assert max(drawn.values()) < 140
+
+
+def failing(marks: list[bool], steps: list[int]) -> list[ManifestEntry]:
+    found = entries([None] * len(marks))
+    return [
+        msgspec.structs.replace(
+            e, failures=int(bad), observations=n, flags=("truncated",) if bad else ()
+        )
+        for e, bad, n in zip(found, marks, steps, strict=True)
+    ]
+
+
+MARKS = st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=1, max_size=30)
+
+
+@settings(max_examples=60)
+@given(MARKS, st.integers(0, 35), st.integers(0, 3), st.randoms(use_true_random=False))
+def test_a_guided_sample_has_its_size_takes_what_it_is_after_and_ignores_order(
+    marks: list[tuple[bool, int]], n: int, seed: int, rng: object
+) -> None:
+    batch = failing([bad for bad, _ in marks], [steps for _, steps in marks])
+    shuffled = list(batch)
+    rng.shuffle(shuffled)  # type: ignore[attr-defined]
+    bad = sum(e.failures for e in batch)
+    size = min(n, len(batch))
+    for choose in (take_failing, take_outliers, take_uncertain, take_balanced):
+        taken = choose(batch, n, seed)
+        assert len(set(taken)) == len(taken) == size
+        assert choose(shuffled, n, seed) == taken
+    for choose in (take_failing, take_uncertain):
+        assert sum(batch[at].failures for at in choose(batch, n, seed)) == min(bad, size)
+    half = sum(batch[at].failures for at in take_balanced(batch, n, seed))
+    assert half == max(size - (len(batch) - bad), min(size // 2, bad))
+
+
+def test_outliers_are_those_far_from_the_median_in_either_direction() -> None:
+    batch = failing([False] * 6, [10, 11, 0, 10, 200, 9])
+    assert take_outliers(batch, 2, 0) == [2, 4]
+
+
+def test_balanced_without_a_number_takes_as_many_of_the_larger_half_as_of_the_smaller() -> None:
+    batch = failing([True, False, False, False, True, False], [1] * 6)
+    taken = take_balanced(batch, None, 0)
+    assert len(taken) == 4 and {0, 4} <= set(taken)
+    assert take_balanced(failing([False] * 3, [1] * 3), None, 0) == [0, 1, 2]

@@ -1,0 +1,50 @@
+"""A check is fitted to what was labelled: it fires on broken traces and on no healthy one."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helix.discover.norms import Norm, Trial
+from helix.discover.proposing import discriminates, fitted
+from helix.registry import Decision
+
+NAMES = [f"t{n}" for n in range(6)]
+SOME = st.frozensets(st.sampled_from(NAMES))
+
+
+def trial(fails: frozenset[str], passes: frozenset[str], weight: int = 1) -> Trial:
+    norm = Norm(
+        "d", "off-path", "k", "a", "Pass = s.", {"primitive": "x", "w": weight}, "f", weight=weight
+    )
+    decisions = dict.fromkeys(sorted(fails), Decision("fail", "why"))
+    return Trial(norm, decisions, tuple(sorted(passes - fails)), ())
+
+
+TRIALS = st.lists(st.builds(trial, SOME, SOME, st.integers(1, 3)), max_size=6)
+
+
+@settings(max_examples=150)
+@given(TRIALS, SOME, SOME)
+def test_what_is_fitted_separates_and_nothing_lighter_covers_as_much(
+    pool: list[Trial], broken: frozenset[str], healthy: frozenset[str]
+) -> None:
+    healthy -= broken
+    found = fitted(pool, broken, healthy)
+    able = [t for t in pool if discriminates(t, broken, healthy)]
+    if found is None:
+        assert all(2 * len(broken & t.fails.keys()) < len(broken) for t in able)
+        return
+    assert not healthy & found.fails.keys()
+    assert broken & found.fails.keys() and healthy & set(found.passes)
+    covered = len(broken & found.fails.keys())
+    for other in able:
+        theirs = len(broken & other.fails.keys())
+        assert theirs < covered or (theirs == covered and other.norm.weight >= found.norm.weight)
+
+
+@given(TRIALS, SOME)
+def test_without_a_healthy_trace_nothing_discriminates(
+    pool: list[Trial], broken: frozenset[str]
+) -> None:
+    assert fitted(pool, broken, frozenset()) is None
