@@ -19,7 +19,8 @@ HYDRA = {
 PLAIN = {
     "audit": "plant attacks into copies of traces, and say which verdicts move",
     "cache": "say how many replies are kept",
-    "criteria": "lint a suite or a run, explain a verdict, test rows, propose terms",
+    "calibrate": "decide what a run could not, and keep who decided it and why",
+    "criteria": "lint, explain, test, list and compare rows; ratify and retire them",
     "labels": "bring in, check and compare people's labels, or give them on a page",
     "memory": "keep what operators say of Helix and of themselves, one fact a file",
     "plugins": "list formats, checks, judges, renderers, or explain one of them",
@@ -28,7 +29,6 @@ PLAIN = {
 }
 NOT_BUILT = (
     "build-dataset",
-    "calibrate",
     "doctor",
     "improve",
     "init",

@@ -124,7 +124,8 @@ def _leg(args: argparse.Namespace) -> Leg:
     return leg_of(args.kind)
 
 
-def _day(given: str | None) -> str:
+def day(given: str | None) -> str:
+    """Return the day that was given, or today's."""
     return given or datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
@@ -158,13 +159,13 @@ def _show(args: argparse.Namespace) -> ExitCode:
 
 
 def _ratify(args: argparse.Namespace) -> ExitCode:
-    word = Ratified(by=_name(args.by), at=_day(args.at), note=args.note)
+    word = Ratified(by=_name(args.by), at=day(args.at), note=args.note)
     living = read(args.state, _leg(args))
     return _written(args, ratify(living, args.id, word, args.subject_version))
 
 
 def _retire(args: argparse.Namespace) -> ExitCode:
-    signed = Signed(_name(args.by), _day(args.at), args.why)
+    signed = Signed(_name(args.by), day(args.at), args.why)
     return _written(args, retire(read(args.state, _leg(args)), args.id, signed))
 
 
@@ -201,7 +202,7 @@ def _freshness(args: argparse.Namespace) -> ExitCode:
     if args.write:
         if seen is None:
             raise UsageError("--write notes what a run saw: add --run RUN")
-        signed = Signed(args.by, _day(args.at), "", version)
+        signed = Signed(args.by, day(args.at), "", version)
         write(args.state, persist(living, tasks, signed), _leg(args))
     flags = {fresh.criterion_id: fresh.flag for fresh in freshness(living, version)}
     if args.json:
