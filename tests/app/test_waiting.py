@@ -150,7 +150,7 @@ def test_the_guide_alone_leads_to_the_gate_in_three_runs(desk: Desk) -> None:
     assert "Next: answer them as .helix/dispatch/README.md says" in first.stdout
     assert "Rerun the failures" not in first.stdout, "with fewer rows it asks another question"
 
-    judge, verifier = desk.examples()
+    judge, verifier, _ = desk.examples()
     desk.answer(judge)
     second = desk.evaluate("judge.model=m")
     assert second.returncode == 5
@@ -316,7 +316,7 @@ def test_many_questions_are_counted_and_few_are_named() -> None:
 def test_dispatched_answers_become_recordings_that_replay(desk: Desk) -> None:
     """The questions need not be kept, nor the rubric stay as it is."""
     desk.evaluate("judge.model=m")
-    judge, verifier = desk.examples()
+    judge, verifier, _ = desk.examples()
     desk.answer(judge)
     desk.evaluate("judge.model=m")
     desk.answer(verifier)

@@ -26,6 +26,7 @@ from helix.model.discovery import Detection, Determination
 from helix.model.request import Pin
 from helix.model.trace import Message, Trace
 from helix.registry import load
+from helix.stats.intervals import wilson
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "cases" / "real" / "determinations"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "discover-measured.md"
@@ -38,11 +39,10 @@ RETAIL = tuple(
 TEAMS = tuple(
     f"who_and_when/{name}.json"
     for name in (
-        "algorithm_generated_112", "algorithm_generated_38", "algorithm_generated_78",
-        "algorithm_generated_80", "algorithm_generated_99", "hand_crafted_14", "hand_crafted_34",
-        "hand_crafted_48",
+        *(f"algorithm_generated_{n}" for n in (112, 21, 38, 44, 78, 80, 93, 99)),
+        *(f"hand_crafted_{n}" for n in (14, 3, 33, 34, 48)),
     )
-)  # fmt: skip
+)
 CHANNELS = {RETAIL: ("observations[*].name",), TEAMS: ("transcript[*].text",)}
 # Which of AgentRx' categories a kind falls under, by their definitions: set down after the answers
 # were given and before they were joined with the labels.
@@ -200,8 +200,8 @@ def test_agreement_on_a_retail_desk(retail: list[Compared]) -> None:
 
 def test_agreement_on_teams(teams: list[Compared]) -> None:
     assert all(one.found.verdict == "fail" for one in teams)
-    assert (len(teams), count(teams, "same_step"), count(teams, "same_party")) == (8, 4, 4)
-    assert count(teams, "cites_the_step") == 7
+    assert (len(teams), count(teams, "same_step"), count(teams, "same_party")) == (13, 5, 6)
+    assert count(teams, "cites_the_step") == 11
 
 
 def test_the_page_states_the_figures_that_are_measured(
@@ -210,15 +210,21 @@ def test_the_page_states_the_figures_that_are_measured(
     page = PAGE.read_text(encoding="utf-8")
     marked = [one for one in retail if one.mark is not None]
     by_the_agent = [one for one in marked if one.mark and one.mark.party != "User"]
+    blamed = "where people blame the agent"
     for what, compared, measured in (
         ("failing step", marked, "same_step"),
-        ("failing step, where people blame the agent", by_the_agent, "same_step"),
+        (f"failing step, {blamed}", by_the_agent, "same_step"),
+        (f"a detection cites the step, {blamed}", by_the_agent, "cites_the_step"),
         ("category", marked, "same_category"),
         ("failing step, teams", teams, "same_step"),
         ("party, teams", teams, "same_party"),
         ("a detection cites the step, teams", teams, "cites_the_step"),
     ):
-        assert f"| {what} | {count(compared, measured)} of {len(compared)} |" in page
+        k, n = count(compared, measured), len(compared)
+        interval = wilson(k, n, 0.95)
+        assert interval is not None
+        low, high = (round(100 * end) for end in interval)
+        assert f"| {what} | {k} of {n} | {low} to {high} % |\n" in page
 
 
 @pytest.mark.parametrize("files", [RETAIL, TEAMS], ids=["retail", "teams"])
