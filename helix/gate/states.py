@@ -19,7 +19,7 @@ from helix.gate.trusted import Trusted
 from helix.model.config import GateConfig
 from helix.model.scorecard import CriterionResult, GateState
 from helix.model.verdict import CellState
-from helix.stats import clustered_size, wilson
+from helix.stats import clustered_share
 
 _RATIO = re.compile(r"[0-9]{1,18}(?:/[0-9]{1,18}|\.[0-9]{1,18})?%?|\.[0-9]{1,18}%?")
 _WORST_FIRST: tuple[GateState, ...] = ("fail", "incomplete", "pass")
@@ -181,9 +181,7 @@ def _end(
     kept: Mapping[str, Sequence[CellState]], good: Sequence[str], confidence: float, end: int
 ) -> float:
     values = {task: [float(s in good) for s in group] for task, group in kept.items()}
-    flat = [value for group in values.values() for value in group]
-    size = clustered_size(values)
-    interval = wilson(sum(flat) / len(flat) * size, size, confidence)
+    interval = clustered_share(values).interval(confidence)
     return float(end) if interval is None else interval[end]
 
 

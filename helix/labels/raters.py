@@ -29,8 +29,8 @@ class Agreement:
     """How far raters agree on the cells that two or more of them labelled.
 
     `agreed` of `cells` are those on which all say the same. Cohen's κ needs exactly two raters,
-    Fleiss' κ takes the cells that every rater labelled; all four count the three words as
-    categories of equal distance, and None is undefined.
+    Fleiss' κ takes the cells that every rater labelled; all four take words as categories of equal
+    distance, AC1 those that somebody used here (at least two). None is undefined.
     """
 
     criterion: str | None
@@ -98,7 +98,7 @@ def _agreement(said: Said, criterion: str | None) -> Agreement:
         krippendorff=krippendorff_alpha(
             [[_number(said[cell].get(rater)) for cell in cells] for rater in raters]
         ),
-        ac1=gwet_ac1(counts),
+        ac1=gwet_ac1(_used(counts)),
         disagreements=apart,
     )
 
@@ -106,6 +106,16 @@ def _agreement(said: Said, criterion: str | None) -> Agreement:
 def _counts(words: Iterable[Word]) -> list[int]:
     given = list(words)
     return [given.count(word) for word in WORDS]
+
+
+def _used(counts: Sequence[Sequence[int]]) -> list[Sequence[int]]:
+    """Return the counts of words that were used: AC1 would take the others for a chance to agree.
+
+    Where all say one word another is kept beside it.
+    """
+    order = sorted(range(len(WORDS)), key=lambda at: -sum(row[at] for row in counts))
+    kept = [at for place, at in enumerate(order) if place < 2 or any(row[at] for row in counts)]
+    return [[row[at] for at in kept] for row in counts]
 
 
 def _table(said: Said, raters: Sequence[str]) -> list[list[int]]:

@@ -62,25 +62,33 @@ def wilson(k: float, n: float, confidence: float) -> Interval | None:
     p = k / n
     middle = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    # At none and at all the ends are 0 and 1, which floats miss by a hair.
+    return max(0.0, middle - half) if k > 0 else 0.0, min(1.0, middle + half) if k < n else 1.0
 
 
 def clustered_size(clusters: Mapping[str, Sequence[float]]) -> float:
     """Return the effective number of items when items of one cluster go together.
 
-    n/deff, with deff the ratio of the clustered to the naive variance of the mean, never below 1;
-    where the naive variance is 0 it is the number of clusters. Source: Miller, arXiv 2411.00640.
+    See `remaining`; the variance of one item is that of zeros and ones.
     """
     values = [v for cluster in clusters.values() for v in cluster]
-    n = len(values)
-    if n == 0:
-        return 0.0
-    mean = sum(values) / n
-    naive = mean * (1 - mean) / n
-    if naive == 0:
-        return float(sum(1 for cluster in clusters.values() if cluster))
-    error = clustered_error(clusters)
-    return n / max(1.0, (error * error if error else 0.0) / naive)
+    mean = sum(values) / len(values) if values else 0.0
+    return remaining(clusters, mean * (1 - mean))
+
+
+def remaining(clusters: Mapping[str, Sequence[float]], variance: float) -> float:
+    """Return n/deff: how many of n items are left, whose variance is `variance` one by one.
+
+    deff is the ratio of the clustered to the naive variance of the mean, never below 1. Where the
+    variance is 0, or all items are of one cluster, nothing tells how clusters differ: then it is
+    the number of clusters. Source: Miller, arXiv 2411.00640.
+    """
+    kept = [cluster for cluster in clusters.values() if cluster]
+    n = sum(map(len, kept))
+    if variance <= 0 or len(kept) < 2:
+        return float(len(kept))
+    error = clustered_error(clusters) or 0.0
+    return n / max(1.0, error * error * n / variance)
 
 
 def clustered_error(clusters: Mapping[str, Sequence[float]]) -> float | None:
@@ -101,7 +109,7 @@ def clustered_share(clusters: Mapping[str, Sequence[float]]) -> Share:
     values = [v for cluster in clusters.values() for v in cluster]
     if not values:
         return Share(0, 0)
-    if len(values) == len(clusters):
+    if len(values) == sum(map(bool, clusters.values())):
         return Share(Fraction(sum(values)), len(values))
     size = Fraction(clustered_size(clusters))
     return Share(Fraction(sum(values)) / len(values) * size, size)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from helix.stats.intervals import Interval, clustered_error, z_of
+from helix.stats.intervals import Interval, clustered_error, remaining, z_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class McNemar:
 def mcnemar(first_only: int, second_only: int) -> McNemar | None:
     """Return McNemar's test of the items that just one of two got right; None when there are none.
 
-    Source: McNemar 1947, as statsmodels computes it.
+    Source: McNemar 1947, as statsmodels computes it; a tie is not corrected, as in R.
     """
     if first_only + second_only == 0:
         return None
@@ -29,7 +29,7 @@ def mcnemar(first_only: int, second_only: int) -> McNemar | None:
 
     table = [[0, first_only], [second_only, 0]]
     plain = tables.mcnemar(table, exact=False, correction=False)
-    corrected = tables.mcnemar(table, exact=False, correction=True)
+    corrected = tables.mcnemar(table, exact=False, correction=first_only != second_only)
     exact = tables.mcnemar(table, exact=True)
     return McNemar(float(plain.statistic), float(corrected.statistic), float(exact.pvalue))
 
@@ -61,8 +61,7 @@ def paired_difference(
     value = (ahead - behind) / n
     grouped = {task: [float(a) - float(b) for a, b in c] for task, c in clusters.items()}
     error = clustered_error(grouped) or 0.0
-    naive = ((ahead + behind) / n - value**2) / n
-    size = n / max(1.0, error * error / naive) if naive > 0 else sum(map(bool, grouped.values()))
+    size = remaining(grouped, (ahead + behind) / n - value**2)
     first, second = (ahead / n * size + 1) / (size + 2), (behind / n * size + 1) / (size + 2)
     middle = first - second
     half = z_of(confidence) * math.sqrt((first + second - middle**2) / (size + 2))

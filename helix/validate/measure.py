@@ -163,10 +163,11 @@ def _corrected(
     ]
     used = {(cell.trace, cell.criterion) for cell in labelled}
     compared = [cell for cell in labelled if cell.compared]
+    rest = [float(c.state == "pass") for c in decided if (c.trace, c.criterion) not in used]
     other = ppi_mean(
         [float(cell.human == "pass") for cell in compared],
         [float(cell.state == "pass") for cell in compared],
-        [float(c.state == "pass") for c in decided if (c.trace, c.criterion) not in used],
+        rest,
     )
     return Corrected(
         seen=seen,
@@ -179,7 +180,8 @@ def _corrected(
         abstentions_pass=None if ends[1] is None else float(ends[1].value),
         ppi=None if other is None else other.value,
         ppi_interval=None if other is None else other.interval,
-        shifted=shifted(found, interval, other),
+        # Of fewer, a normal interval is too narrow to accuse the sample of anything.
+        shifted=shifted(found, interval, other) if len(rest) >= FEWEST else None,
     )
 
 

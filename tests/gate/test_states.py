@@ -140,6 +140,13 @@ def test_with_a_confidence_few_items_decide_less() -> None:
     assert fold_rate(one_task, Fraction(9, 10), 0.95) == "uncertain"
 
 
+@pytest.mark.parametrize("n", range(1, 40))
+def test_a_run_without_a_failure_never_fails_a_target_of_all(n: int) -> None:
+    flawless: dict[str, list[Any]] = {str(i): ["pass"] for i in range(n)}
+    assert fold_rate(flawless, Fraction(1), 0.95) == "uncertain"
+    assert fold_rate(flawless, Fraction(1), None) == "pass"
+
+
 @pytest.mark.parametrize(
     "text", ["1.1", "-1", "0", "0%", "1e-99999999", "9/0", "warm", "", "nan", "110%"]
 )

@@ -37,13 +37,24 @@ def test_where_one_class_is_rare_kappa_falls_and_ac1_does_not() -> None:
     even, rare = (agreement(pairs(t))[0] for t in ([[40, 9], [6, 45]], [[80, 10], [5, 5]]))
     assert even.cohen == pytest.approx(0.6995, abs=5e-5)
     assert rare.cohen == pytest.approx(0.3182, abs=5e-5)
-    assert even.ac1 is not None and rare.ac1 is not None and rare.ac1 > even.ac1
+    assert even.ac1 == pytest.approx(0.7007, abs=5e-5)
+    assert rare.ac1 == pytest.approx(0.8080, abs=5e-5)
 
 
 def test_raters_of_one_word_have_no_kappa() -> None:
     overall, _ = agreement(pairs([[10, 0], [0, 0]]))
     assert (overall.agreed, overall.cells) == (10, 10)
     assert (overall.cohen, overall.fleiss, overall.krippendorff) == (None, None, None)
+    assert overall.ac1 == 1
+
+
+def test_a_word_that_somebody_used_is_a_category_of_ac1() -> None:
+    labels = [*pairs([[40, 9], [6, 45]]), label("t", "pass", "ada"), label("t", "pass", "ben")]
+    open_ = [label("u", "cannot-decide", rater) for rater in ("ada", "ben")]
+    shares = [97 / 204, 105 / 204, 2 / 204]
+    chance = sum(share * (1 - share) for share in shares) / 2
+    found = agreement([*labels, *open_])[0].ac1
+    assert found == pytest.approx((87 / 102 - chance) / (1 - chance))
 
 
 def test_cells_of_one_rater_count_for_nothing() -> None:

@@ -77,6 +77,25 @@ def test_no_item_has_no_error_and_no_share() -> None:
     assert clustered_share({"a": []}) == Share(0, 0)
 
 
+def test_many_runs_of_one_task_are_one_item_whatever_they_say() -> None:
+    assert clustered_size({"a": [1.0, 0.0] * 50}) == 1
+    assert clustered_size({"a": [1.0] * 100}) == 1
+    assert clustered_size({"a": [1.0]}) == 1
+    assert clustered_size({}) == 0
+
+
+def test_a_task_without_an_item_does_not_hide_that_others_repeat() -> None:
+    alone, beside = {"a": [1.0, 1.0]}, {"a": [1.0, 1.0], "b": []}
+    assert clustered_share(beside) == clustered_share(alone) == Share(1, 1)
+
+
+@pytest.mark.parametrize("n", range(1, 60))
+def test_none_and_all_reach_the_end_of_the_scale(n: int) -> None:
+    low, high = wilson(0, n, 0.95), wilson(n, n, 0.95)
+    assert low is not None and low[0] == 0.0
+    assert high is not None and high[1] == 1.0
+
+
 RUN = """
 import sys
 from pathlib import Path

@@ -41,6 +41,12 @@ def test_mcnemar_of_few_pairs_is_exact_and_of_none_undefined() -> None:
     assert mcnemar(0, 0) is None
 
 
+def test_a_tie_is_no_evidence_in_any_of_the_three() -> None:
+    found = mcnemar(5, 5)
+    assert found is not None
+    assert (found.chi2, found.chi2_corrected, found.exact_p) == (0, 0, 1)
+
+
 def test_the_difference_of_pairs_and_its_clustered_error() -> None:
     pairs = [(True, False)] * 6 + [(False, True)] * 1 + [(True, True)] * 13
     alone = {str(i): [pair] for i, pair in enumerate(pairs)}
@@ -53,6 +59,12 @@ def test_the_difference_of_pairs_and_its_clustered_error() -> None:
     assert together is not None and together.error > found.error
     assert together.interval[1] - together.interval[0] > found.interval[1] - found.interval[0]
     assert paired_difference({}) is None
+
+
+def test_pairs_of_one_task_tell_nothing_of_other_tasks() -> None:
+    found = paired_difference({"a": [(True, False)] * 30 + [(True, True)] * 10})
+    assert found is not None and found.value == 0.75
+    assert found.interval[0] < 0 < found.interval[1]
 
 
 def test_pairs_that_never_differ_still_have_an_interval() -> None:

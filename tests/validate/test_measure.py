@@ -145,6 +145,13 @@ def test_labels_that_are_no_sample_of_the_run_are_told() -> None:
     assert (like.shifted, unlike.shifted) == (False, True)
 
 
+def test_a_few_cells_without_a_label_accuse_no_sample() -> None:
+    labels = [("pass", "pass", 36), ("pass", "fail", 4), ("fail", "fail", 28), ("fail", "pass", 12)]
+    for rest, told in ((59, None), (60, True)):
+        found = measured(*labels, (None, "pass", rest)).corrected
+        assert (found.ppi is None, found.shifted) == (False, told)
+
+
 def test_what_to_label_next_is_told_from_drawn_in_rates() -> None:
     wanted = measured(("pass", "pass", 40), ("fail", "fail", 4), ("fail", "pass", 2)).wanted
     assert (wanted.passes.have, wanted.fails.have) == (40, 6)
