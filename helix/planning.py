@@ -20,6 +20,7 @@ from helix.gate import FoldPlan, GateRow, Known, Policy, Trusted
 from helix.grounding import check_fields
 from helix.judging import PacketSettings, Settings, VerifierSettings
 from helix.judging.probe import prompt_digest
+from helix.judging.room import with_room
 from helix.model.canonical import digest
 from helix.model.config import Config, JudgeConfig
 from helix.model.criterion import Suite
@@ -295,7 +296,7 @@ def _settings(
             gating=frozenset(row.id for row in rows if row.gating),
             models=(verifier.pin.model, *verifier.config.model_aliases),
         )
-    return Settings(
+    settings = Settings(
         packet=PacketSettings(subject, pin, config.judge.context_tokens, tools, premises),
         criteria_digest=suite.digest,
         asks=judge.asks,
@@ -306,6 +307,8 @@ def _settings(
         two_pass=config.judge.two_pass,
         verifier=refuter,
     )
+    judged = [row.criterion for row in rows if row.method != "deterministic"]
+    return with_room(settings, judged) if judge.asks else settings
 
 
 def _asked(judge: Judge, pin: Pin, config: JudgeConfig) -> dict[str, Any]:

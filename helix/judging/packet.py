@@ -16,6 +16,7 @@ from helix.grounding.slices import WHOLE, Slice, selected, slice_of
 from helix.grounding.texts import Leaf as TraceLeaf
 from helix.grounding.texts import leaves
 from helix.judging.budget import within
+from helix.judging.rendering import recording
 from helix.model.config import SubjectConfig
 from helix.model.criterion import Criterion
 from helix.model.packet import (
@@ -34,6 +35,7 @@ from helix.model.trace import Observation, Trace
 from helix.model.verdict import AgentStep
 
 PROMPT_RESERVE = 0.25
+TRIES = 4
 SHOWN_ANYWAY = frozenset(
     {"error", "flags", "id", "input", "level", "metadata", "name", "output", "role", "seq",
      "status", "text", "type", "usage"}
@@ -42,13 +44,14 @@ SHOWN_ANYWAY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PacketSettings:
-    """What packets of one run share."""
+    """What packets of one run share; `taken` are the characters that are not for the recording."""
 
     subject: SubjectConfig
     pin: Pin
     context_tokens: int
     tools: tuple[str, ...] = ()
     premises: tuple[Premise, ...] = ()
+    taken: int = 0
 
 
 def build(
@@ -115,19 +118,36 @@ def _built(
         ),
         pin={"model": settings.pin.model, "temperature": settings.pin.temperature},
     )
-    budget = budget_of(settings)
     said = {m.id for m in messages}
     once = msgspec.structs.replace(packet, input=_once(asked, trace, said))
-    shown = within(once, budget, wanted)
+    shown = _fitting(once, settings, wanted)
     kept = {message.id for message in shown.transcript if not message.elided}
     if all(leaf.same_as is None or leaf.same_as in kept for leaf in shown.input):
         return shown
-    return within(packet, budget, wanted)
+    return _fitting(packet, settings, wanted)
+
+
+def _fitting(packet: MatrixPacket, settings: PacketSettings, wanted: Slice) -> MatrixPacket:
+    """Return what fits, with what is said beside its values: tools seen, findings, the ledger."""
+    budget, room = budget_of(settings), _whole(settings) - settings.taken
+    shown = within(packet, budget, wanted)
+    for _ in range(TRIES if shown.coverage.unread or budget == room else 0):
+        over = len("\n".join(recording(shown)(""))) - room
+        if over <= 0:
+            break
+        budget = max(0, budget - over)
+        shown = within(packet, budget, wanted)
+    return shown
 
 
 def budget_of(settings: PacketSettings) -> int:
     """Return how many characters of a trace a packet may show."""
-    return int(settings.context_tokens * CHARACTERS_PER_TOKEN * (1 - PROMPT_RESERVE))
+    whole = _whole(settings)
+    return max(0, min(int(whole * (1 - PROMPT_RESERVE)), whole - settings.taken))
+
+
+def _whole(settings: PacketSettings) -> int:
+    return settings.context_tokens * CHARACTERS_PER_TOKEN
 
 
 def _leaves(trace: Trace, wanted: Slice, part: Slice) -> dict[str, list[TraceLeaf]]:
