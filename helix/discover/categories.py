@@ -3,7 +3,7 @@
     determinations ─► kinds_of ─► merge ─► categories
 
 Kinds of a detector are told apart by detector and kind. What a determiner said is put together by
-its words, and with the kind of a detector that cites the same places. `merge` is a union, so that
+its words, and with the kind of a detector that cites the same steps. `merge` is a union, so that
 neither the batches nor their order change the result.
 """
 
@@ -41,7 +41,7 @@ class Sighting:
     route: Route
     text: str
     root: bool
-    places: tuple[tuple[str, str], ...]
+    steps: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +101,17 @@ def key_of(detection: Detection) -> Key:
     return Key("", " ".join(detection.kind.casefold().split()))
 
 
-def categories(kinds: Kinds, most: int = MOST_CATEGORIES) -> Emergent:
+def categories(
+    kinds: Kinds, most: int = MOST_CATEGORIES, same: Mapping[str, Key] | None = None
+) -> Emergent:
     """Return the categories of all kinds, the most frequent first; beyond `most` they are folded.
 
-    A kind that only ever followed from another is no category: its root is.
+    A kind that only ever followed from another is no category: its root is. `same` names the kind
+    of a detector that a determiner's kind is known to be.
     """
     roots = {k: s for k, s in kinds.sightings.items() if any(one.root for one in s)}
     symptoms = sorted(key.kind for key in kinds.sightings.keys() - roots.keys())
-    groups = _grouped(roots)
+    groups = _grouped(roots, same or {})
     made = sorted(
         (_category(keys, roots, len(kinds.examined)) for keys in groups),
         key=lambda c: (c.fix_or_eval != "eval", -c.k, c.name),
@@ -116,14 +119,17 @@ def categories(kinds: Kinds, most: int = MOST_CATEGORIES) -> Emergent:
     return Emergent(tuple(made[:most]), tuple(made[most:]), tuple(symptoms))
 
 
-def _grouped(kinds: Mapping[Key, frozenset[Sighting]]) -> list[list[Key]]:
+def _grouped(kinds: Mapping[Key, frozenset[Sighting]], same: Mapping[str, Key]) -> list[list[Key]]:
     """Return the keys that are one category each: those of a detector never join each other."""
     coded = sorted(key for key in kinds if key.detector)
     groups: dict[Key, list[Key]] = {key: [key] for key in coded}
     for cluster in _by_words(sorted(key for key in kinds if not key.detector)):
-        shared = Counter({c: _shared(kinds[c], cluster, kinds) for c in coded})
-        best = min(coded, key=lambda c: (-shared[c], c), default=None)
-        if best is not None and shared[best]:
+        known = sorted({same[key.kind] for key in cluster if key.kind in same} & groups.keys())
+        route = _commonest(one.route for key in cluster for one in kinds[key])
+        alike = [c for c in coded if _commonest(one.route for one in kinds[c]) == route]
+        shared = {c: _shared(kinds[c], cluster, kinds) for c in alike}
+        best = known[0] if known else min(alike, key=lambda c: (-shared[c], c), default=None)
+        if best is not None and (known or shared[best]):
             groups[best] += cluster
         else:
             groups[cluster[0]] = list(cluster)
@@ -133,10 +139,10 @@ def _grouped(kinds: Mapping[Key, frozenset[Sighting]]) -> list[list[Key]]:
 def _shared(
     code: frozenset[Sighting], cluster: Sequence[Key], kinds: Mapping[Key, frozenset[Sighting]]
 ) -> int:
-    """Return in how many traces a determiner cites what a detector of code cites too."""
-    places = {(s.trace_id, place) for s in code for place in s.places}
-    theirs = {(s.trace_id, place) for key in cluster for s in kinds[key] for place in s.places}
-    return len({trace for trace, _ in places & theirs})
+    """Return in how many traces a determiner cites a step that a detector of code cites too."""
+    steps = {(s.trace_id, step) for s in code for step in s.steps}
+    theirs = {(s.trace_id, step) for key in cluster for s in kinds[key] for step in s.steps}
+    return len({trace for trace, _ in steps & theirs})
 
 
 def _by_words(keys: Sequence[Key]) -> list[list[Key]]:
@@ -197,12 +203,11 @@ def _commonest(values: Iterable[str]) -> str:
 
 
 def _sighting(one: Determination, detection: Detection) -> Sighting:
-    places = {(ref.obs, ref.path) for ref in detection.refs if ref.scan is None}
     return Sighting(
         trace_id=one.trace_id,
         lens=detection.lens,
         route=detection.route,
         text=detection.text,
         root=detection.root,
-        places=tuple(sorted(places)),
+        steps=tuple(sorted({ref.obs for ref in detection.refs} - {one.trace_id})),
     )

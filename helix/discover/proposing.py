@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from helix.discover.categories import key_of
+from helix.discover.categories import Key, key_of
 from helix.discover.norms import Trial
-from helix.discover.shots import inputs_of, shots_of
+from helix.discover.shots import inputs_of, shots_of, terms_cited
+from helix.model.canonical import canonical_text
 from helix.model.criterion import (
     CHECK_METHOD,
     AssumptionSpec,
@@ -85,15 +86,40 @@ def discriminates(trial: Trial, broken: Iterable[str], healthy: frozenset[str]) 
 def fitted(pool: Sequence[Trial], broken: frozenset[str], healthy: frozenset[str]) -> Trial | None:
     """Return the check that separates most broken traces from all healthy ones, the simplest first.
 
-    One that misses more than half of the broken traces is about something else.
+    One that misses more than half of the broken traces, or fires mostly on others, is about
+    something else; what one trace alone shows could be anything that is odd in it.
     """
     able = [t for t in pool if discriminates(t, broken, healthy)]
-    able = [t for t in able if len(broken & t.fails.keys()) >= LEAST_COVERED * len(broken)]
+    able = [t for t in able if _about(t, broken)]
     return min(
         able,
         key=lambda t: (-len(broken & t.fails.keys()), t.norm.weight, repr(t.norm.code_eval)),
         default=None,
     )
+
+
+def _about(trial: Trial, broken: frozenset[str]) -> bool:
+    hit = len(broken & trial.fails.keys())
+    covers = hit >= LEAST_COVERED * max(len(broken), len(trial.fails))
+    return covers and (len(broken) > 1 or broken == trial.fails.keys())
+
+
+def known_as(
+    found: Sequence[Category], kept: Sequence[Trial], labelled: Labelled
+) -> dict[str, Key]:
+    """Return of each kind that only a determiner named the kind of code that it is, if any.
+
+    It is one where the check of that kind separates its traces from the healthy ones.
+    """
+    same: dict[str, Key] = {}
+    for category in found:
+        if category.klass == "judge" and category.fix_or_eval == "eval":
+            broken = frozenset(one.trace_id for one, _ in labelled.shown(category))
+            trial = fitted(kept, broken, labelled.healthy)
+            if trial is not None and trial.norm.to == "eval":
+                key = Key(trial.norm.detector, trial.norm.kind)
+                same |= dict.fromkeys(category.kinds, key)
+    return same
 
 
 def proposals(
@@ -106,17 +132,21 @@ def proposals(
     """Return one whole mined criterion for each category that is to become one, rare ones too.
 
     What code detected has its check already, among `kept`; for what a determiner said one is
-    looked for in the `pool` of all that were tried.
+    looked for in the `pool` of all that were tried. Categories that one check separates are one.
     """
-    taken: set[str] = set()
-    rows = []
-    for category in found:
-        if category.fix_or_eval == "eval":
-            row = _proposed(category, kept, pool, labelled, rule or SeverityRule())
-            if row.criterion.criterion_id not in taken:
-                taken.add(row.criterion.criterion_id)
-                rows.append(row)
-    return rows
+    rows: dict[str, Proposed] = {}
+    asked: set[str] = set()
+    for category in sorted(found, key=lambda c: c.klass != "code"):
+        if category.fix_or_eval != "eval":
+            continue
+        row = _proposed(category, kept, pool, labelled, rule or SeverityRule())
+        spec = row.criterion.code_eval
+        asks = "" if spec is None else canonical_text([spec.model_dump(), row.criterion.route])
+        if asks in asked:
+            continue
+        asked |= {asks} - {""}
+        rows.setdefault(row.criterion.criterion_id, row)
+    return list(rows.values())
 
 
 def _proposed(
@@ -130,10 +160,12 @@ def _proposed(
     broken = frozenset(one.trace_id for one, _ in shown)
     healthy = labelled.healthy
     own = [t for t in kept if _is_of(t, category)]
-    trial = fitted(own or pool, broken, healthy)
-    observed = trial is not None
-    if trial is None and own:
-        trial = own[0]
+    if own:
+        trial: Trial | None = own[0]
+        observed = discriminates(own[0], broken, healthy)
+    else:
+        trial = fitted(pool, broken, healthy)
+        observed = trial is not None
     discovery = _discovery(category, shown, observed=observed, alone=not healthy)
     if trial is None:
         return Proposed(_judged(category, shown, labelled, discovery, rule), category.name)
@@ -169,7 +201,7 @@ def _coded(
         code_eval=CodeEval.model_validate(dict(norm.code_eval)),
         route=norm.route,
         may_not_apply=decided < category.n,
-        **_mined(category, "code", discovery, norm.statement, labelled),  # type: ignore[arg-type]
+        **_mined(category, "code", discovery, _terms(norm.statement, labelled)),  # type: ignore[arg-type]
     )
 
 
@@ -186,32 +218,32 @@ def _judged(
         criterion_id=identifier(category.name),
         statement=statement,
         pass_condition=f"Nothing in the run is of the kind '{category.name}'.",
-        fail_condition=f"The run shows what was seen before: {definition}.",
+        fail_condition=f"What was seen before is seen again: {definition}.",
         severity=rule.of(category.k),
+        may_not_apply=True,
         judge_inputs=inputs_of(labelled.traces, shown),
         few_shot=shots_of(labelled.determinations, shown, labelled.seed),
-        **_mined(category, "judge", discovery, statement, labelled),  # type: ignore[arg-type]
+        **_mined(category, "judge", discovery, terms_cited(labelled.traces, shown)),  # type: ignore[arg-type]
     )
 
 
 def _mined(
-    category: Category,
-    klass: CheckClass,
-    discovery: Discovery,
-    statement: str,
-    labelled: Labelled,
+    category: Category, klass: CheckClass, discovery: Discovery, terms: tuple[str, ...]
 ) -> dict[str, object]:
-    tools = frozenset(call.name for trace in labelled.traces.values() for call in trace.tools())
-    bare = Criterion(criterion_id="terms", statement=statement)
     return {
         "klass": klass,
         "check_method": CHECK_METHOD[klass],
-        "terms": terms_of(bare, tools) or (category.name,),
+        "terms": terms,
         "origin": "mined",
         "level": LEVELS[category.lens],
         "generality": "general-structural" if klass == "code" else "specific-semantic",
         "discovery": discovery,
     }
+
+
+def _terms(statement: str, labelled: Labelled) -> tuple[str, ...]:
+    tools = frozenset(call.name for trace in labelled.traces.values() for call in trace.tools())
+    return terms_of(Criterion(criterion_id="terms", statement=statement), tools)
 
 
 def _discovery(

@@ -24,7 +24,7 @@ from helix.discover.categories import Emergent, categories, kinds_of
 from helix.discover.findings import cut_off, determined, merged, mined, roots
 from helix.discover.fixtures import Fixture, chosen, held_out
 from helix.discover.norms import Examined, Trial
-from helix.discover.proposing import Labelled, Proposed, proposals
+from helix.discover.proposing import Labelled, Proposed, known_as, proposals
 from helix.discover.saturation import Curve, curve
 from helix.engine.drive import OnEvent
 from helix.errors import ConfigError, ExitCode, TraceError
@@ -148,9 +148,10 @@ def _found(
     asked = None if determiner is None else determiner.ask(traces, code, on_event)
     said = {} if asked is None else asked.said
     whole = [merged(one, said.get(name)) for name, one in code.items()]
-    emergent = categories(kinds_of(whole), config.discover.max_categories)
+    settings, kinds = config.discover, kinds_of(whole)
     labelled = Labelled(traces, tuple(whole), config.validation.seed)
-    settings = config.discover
+    same = known_as(categories(kinds).every, kept, labelled)
+    emergent = categories(kinds, settings.max_categories, same)
     rule = SeverityRule(settings.severity_high, settings.severity_med)
     rows = proposals(emergent.every, kept, trials, labelled, rule)
     for row in rows:

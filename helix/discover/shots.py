@@ -13,7 +13,7 @@ from helix.model.splits import split_of
 from helix.model.trace import Observation, Trace
 from helix.model.verdict import Ref
 
-MOST_INPUTS, MOST_SHOTS, DEPTH = 8, 2, 3
+MOST_INPUTS, MOST_TERMS, MOST_SHOTS, DEPTH = 8, 3, 2, 3
 ALWAYS = "output.response"
 Shown = Sequence[tuple[Determination, Detection]]
 
@@ -28,6 +28,19 @@ def inputs_of(traces: Mapping[str, Trace], shown: Shown) -> tuple[str, ...]:
             if path is not None:
                 found.setdefault(path, None)
     return (*list(found)[:MOST_INPUTS], *([] if ALWAYS in found else [ALWAYS]))
+
+
+def terms_cited(traces: Mapping[str, Trace], shown: Shown) -> tuple[str, ...]:
+    """Return what a judge has to find in a trace: the steps that showed it, else the response."""
+    found: dict[str, None] = {}
+    for one, detection in shown:
+        trace = traces.get(one.trace_id)
+        owners = {} if trace is None else trace.owners
+        for ref in detection.refs:
+            owner = owners.get(ref.obs)
+            if isinstance(owner, Observation):
+                found.setdefault(owner.name, None)
+    return tuple(found)[:MOST_TERMS] or ("response",)
 
 
 def _anywhere(trace: Trace, ref: Ref) -> str | None:

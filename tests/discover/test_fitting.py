@@ -31,16 +31,24 @@ def test_what_is_fitted_separates_and_nothing_lighter_covers_as_much(
 ) -> None:
     healthy -= broken
     found = fitted(pool, broken, healthy)
-    able = [t for t in pool if discriminates(t, broken, healthy)]
     if found is None:
-        assert all(2 * len(broken & t.fails.keys()) < len(broken) for t in able)
+        same = [t for t in pool if t.fails.keys() == broken]
+        assert not any(discriminates(t, broken, healthy) for t in same)
         return
     assert not healthy & found.fails.keys()
     assert broken & found.fails.keys() and healthy & set(found.passes)
-    covered = len(broken & found.fails.keys())
-    for other in able:
-        theirs = len(broken & other.fails.keys())
-        assert theirs < covered or (theirs == covered and other.norm.weight >= found.norm.weight)
+    assert fitted(pool[::-1], broken, healthy).norm == found.norm  # type: ignore[union-attr]
+    for other in pool:
+        if other.fails.keys() == found.fails.keys() and discriminates(other, broken, healthy):
+            assert other.norm.weight >= found.norm.weight
+
+
+def test_a_check_that_fires_mostly_on_other_traces_or_misses_most_is_about_something_else() -> None:
+    wide = trial(frozenset(NAMES[:5]), frozenset(NAMES[5:]))
+    healthy = frozenset(NAMES[5:])
+    assert fitted([wide], frozenset(NAMES[:2]), healthy) is None
+    assert fitted([wide], frozenset(NAMES[:1]), healthy) is None
+    assert fitted([wide], frozenset(NAMES[:3]), healthy) == wide
 
 
 @given(TRIALS, SOME)
