@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from helix.errors import ArtifactError, LabelError
+from helix.files import atomic_write, held
 from helix.model.lines import decode_line, encode_line
 from helix.model.validation import Use
 from helix.trust import FOLDER
@@ -52,10 +53,17 @@ def refuse_second_use(
     )
 
 
-def record(state: str | Path, entries: Iterable[Use]) -> None:
-    """Append uses to the ledger."""
+def record(state: str | Path, entries: Sequence[Use]) -> None:
+    """Add uses to the ledger, on disk when this returns, and so before a result is seen.
+
+    Refuses as `refuse_second_use` does what another run used since this one began.
+    """
+    if not entries:
+        return
     folder = Path(state) / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    lines = b"".join(encode_line(use) + b"\n" for use in entries)
-    with open(folder / NAME, "ab") as file:
-        file.write(lines)
+    with held(folder, "ledger of test labels in", "type the command again"):
+        for use in entries:
+            mine = {use.criterion_id: use.pipeline}
+            refuse_second_use(state, use.suite, mine, force=use.forced)
+        lines = (encode_line(use) + b"\n" for use in [*uses(state), *entries])
+        atomic_write(folder / NAME, b"".join(lines))

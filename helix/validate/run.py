@@ -89,6 +89,8 @@ def _measured(
 ) -> Validated:
     wanted, at = config.validation, now.isoformat(timespec="seconds")
     cells = cells_of(run, task.labelled.words)
+    if counts_once(wanted):
+        _use(config, task, at)
     labelled = [cell for cell in cells if cell.human is not None]
     rows = tuple(_rows(config, task, cells, labelled))
     overall = measure(cells, labelled, width=wanted.width, seed=wanted.seed)
@@ -158,46 +160,46 @@ def _drift(config: Config, task: Task, labelled: Sequence[Cell], at: str) -> Dri
     return anchors.add(labelled, at=at, replicate=config.sampling.replicate_offset)
 
 
+def _use(config: Config, task: Task, at: str) -> None:
+    """Write into the ledger that the labels of the judged rows are used."""
+    wanted = config.validation
+    uses = [
+        Use(
+            schema_version=VALIDATION_SCHEMA_VERSION,
+            suite=task.suite,
+            criterion_id=criterion,
+            pipeline=pipeline,
+            split=wanted.split,
+            labels=task.labelled.counts.files,
+            at=at,
+            forced=task.second,
+        )
+        for criterion, pipeline in task.judged.items()
+    ]
+    ledger.record(config.paths.state, uses)
+
+
 def _keep(config: Config, task: Task, found: Validation, at: str) -> None:
-    """Write the standings of the judged rows, and into the ledger that the labels are used."""
-    state = config.paths.state
-    judged = task.judged
-    ledger.record(
-        state,
-        [
-            Use(
-                schema_version=VALIDATION_SCHEMA_VERSION,
-                suite=task.suite,
-                criterion_id=criterion,
-                pipeline=pipeline,
-                split=found.split,
-                labels=found.labels.files,
-                at=at,
-                forced=task.second,
-            )
-            for criterion, pipeline in judged.items()
-        ],
-    )
+    """Write the standings of the judged rows."""
     for row in found.criteria:
-        if row.criterion_id in judged and row.status is not None:
-            keep(
-                state,
-                Trust(
-                    schema_version=VALIDATION_SCHEMA_VERSION,
-                    suite=task.suite,
-                    criterion_id=row.criterion_id,
-                    pipeline=task.pipelines[row.criterion_id],
-                    status=row.status,
-                    reason=row.reason,
-                    at=at,
-                    split=found.split,
-                    seed=found.seed,
-                    forced=task.second,
-                    tpr=row.measured.tpr,
-                    tnr=row.measured.tnr,
-                    coverage=row.measured.coverage,
-                ),
-            )
+        if row.criterion_id not in task.judged or row.status is None:
+            continue
+        trust = Trust(
+            schema_version=VALIDATION_SCHEMA_VERSION,
+            suite=task.suite,
+            criterion_id=row.criterion_id,
+            pipeline=task.pipelines[row.criterion_id],
+            status=row.status,
+            reason=row.reason,
+            at=at,
+            split=found.split,
+            seed=found.seed,
+            forced=task.second,
+            tpr=row.measured.tpr,
+            tnr=row.measured.tnr,
+            coverage=row.measured.coverage,
+        )
+        keep(config.paths.state, trust)
 
 
 def _warnings(

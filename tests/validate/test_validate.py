@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from helix.errors import ArtifactError, ConfigError, LabelError
@@ -15,6 +16,7 @@ from helix.model.validation import CriterionValidation, Drift, Validation
 from helix.runs import RunFiles
 from helix.trust import pipelines, standing
 from helix.validate import split_of
+from helix.validate.ledger import record, uses
 from tests.validate.desk import Desk, cases
 
 GOOD = (
@@ -88,6 +90,27 @@ def test_test_labels_are_used_once_and_a_forced_use_is_recorded(desk: Desk) -> N
     assert again is not None and again.forced
     lines = (desk.folder / "state/validation/ledger.jsonl").read_text("utf-8").splitlines()
     assert [json.loads(line)["forced"] for line in lines] == [False, True]
+
+
+def test_labels_are_used_before_their_result_can_be_read(desk: Desk) -> None:
+    desk.validate({"labels": ["labels.jsonl"]})
+    once = {"labels": ["labels.jsonl"], "split": "test", "run": str(desk.folder / "run0")}
+    (desk.folder / "run1" / "validation.json").mkdir(parents=True)
+    with pytest.raises(OSError):
+        desk.validate(once)
+    assert [use.criterion_id for use in uses(desk.folder / "state")] == ["polite"]
+    with pytest.raises(LabelError, match="were used for polite"):
+        desk.validate(once)
+
+
+def test_of_two_runs_that_began_together_one_uses_the_labels(desk: Desk) -> None:
+    desk.validate({"labels": ["labels.jsonl"], "split": "test"})
+    state = desk.folder / "state"
+    (use,) = uses(state)
+    with pytest.raises(LabelError, match="were used for polite"):
+        record(state, [use])
+    record(state, [msgspec.structs.replace(use, forced=True)])
+    assert [use.forced for use in uses(state)] == [False, True]
 
 
 def test_another_judge_may_use_the_test_labels_and_stands_for_itself(desk: Desk) -> None:
