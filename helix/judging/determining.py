@@ -162,7 +162,9 @@ def determination_schema() -> dict[str, Any]:
         evidencePointer=_MAYBE,
         critique=_TEXT,
         verdict={"enum": list(get_args(Result))},
-        blockedBy=_object(("kind", "text"), kind=_KIND, text=_TEXT),
+        blockedBy={
+            "anyOf": [_object(("kind", "text"), kind=_KIND, text=_TEXT), {"type": "null"}]
+        },
     )  # fmt: skip
 
 
