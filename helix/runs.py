@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from helix.errors import ArtifactError
+from helix.model.discovery import Determination
 from helix.model.lines import decode_line
 from helix.model.manifest import ManifestEntry
 from helix.model.plan import PLAN_SCHEMA_VERSION, Plan
@@ -57,6 +58,10 @@ class RunFiles:
     def lines(self) -> Iterator[MatrixVerdictFile]:
         """Yield the verdict lines in plan order."""
         return _rows(self.folder / "verdicts.jsonl", MatrixVerdictFile)
+
+    def determinations(self) -> Iterator[Determination]:
+        """Yield what discover said of each trace, in plan order."""
+        return _rows(self.folder / "determinations.jsonl", Determination)
 
     def manifest(self) -> Iterator[ManifestEntry]:
         """Yield every trace that was found: its place, digest and fidelity."""

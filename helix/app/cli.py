@@ -11,6 +11,7 @@ from helix.app import console, failures
 from helix.errors import ExitCode, UsageError, unknown
 
 HYDRA = {
+    "build-dataset": "put what fails or is undecided in runs into a dataset with splits",
     "build-evals": "ask every row by itself, and write each row's judge and the suite",
     "discover": "find what fails in traces, and criteria that see it again",
     "evaluate": "recorded traces and a suite to verdicts, a gate and an exit code",
@@ -28,7 +29,6 @@ PLAIN = {
     "traces": "say what trace files hold: detect, show, convert, stats",
 }
 NOT_BUILT = (
-    "build-dataset",
     "doctor",
     "improve",
     "init",

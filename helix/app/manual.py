@@ -169,13 +169,51 @@ EXAMPLES
   helix discover subject.traces=runs/ subject.purpose='book flights' judge=dispatch judge.model=NAME
 """
 
+BUILD_DATASET = """\
+helix build-dataset - put what fails or is undecided in runs into a dataset with splits
+
+SYNOPSIS
+  helix build-dataset dataset.name=NAME dataset.runs=[RUN,RUN]
+  helix build-dataset dataset.name=NAME dataset.pick=[ID] subject.traces=PATH
+  helix build-dataset dataset.name=NAME dataset.dimensions='{persona:[a,b],task:[c,d]}'
+
+READS
+  Finished runs of evaluate, build-evals, validate and discover, and the traces that they were
+  made of, where the runs say they are; subject.traces=PATH says where they are now.
+  Rows: cells that fail, cells that the trace leaves undecided, what a judge saw without a
+  criterion for it, picks. What an outage, a budget or a cut recording left undecided is counted.
+
+WRITES
+  paths.state/datasets/NAME (.helix/datasets/NAME): traces/SPLIT.jsonl in canonical form,
+  rows.jsonl, tasks.jsonl, labels.jsonl, dataset.json. A second call adds; nothing is dropped.
+  hydra.run.dir (outputs/build-dataset/TIME): added.jsonl, what is new.
+
+SPLITS
+  train 15 %, dev 42.5 %, test 42.5 % of the traces, by a hash of dataset.seed and trace id, as
+  helix validate splits labels: nothing ever moves. passing in dataset.include adds passing cells,
+  of each criterion and split as many as fail.
+
+EXIT CODES
+  0    the work was done         4  internal error or infrastructure
+  2    usage or configuration    130  interrupted
+"""
+
+BUILD_DATASET_EXAMPLES = """\
+EXAMPLES
+  helix build-dataset dataset.name=desk dataset.runs=outputs/evaluate/RUN
+  helix build-dataset dataset.name=desk dataset.runs=outputs/evaluate/RUN dataset.pick='desk-*' \\
+    dataset.include=[failing,passing] dataset.labels=labels.jsonl
+  helix evaluate subject.traces=.helix/datasets/desk/traces/dev.jsonl criteria.file=suite.yaml
+"""
+
 PAGES = {
+    "build-dataset": (BUILD_DATASET, BUILD_DATASET_EXAMPLES),
     "build-evals": (BUILD_EVALS, BUILD_EVALS_EXAMPLES),
     "discover": (DISCOVER, DISCOVER_EXAMPLES),
     "evaluate": (EVALUATE, EXAMPLES),
     "validate": (VALIDATE, VALIDATE_EXAMPLES),
 }
-OWN_SECTIONS = {"discover": "discover", "validation": "validate"}
+OWN_SECTIONS = {"dataset": "build-dataset", "discover": "discover", "validation": "validate"}
 """Sections of the configuration that one command alone reads."""
 
 

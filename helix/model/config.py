@@ -173,6 +173,23 @@ class DiscoverConfig(Section):
     living: bool = True
 
 
+class DatasetConfig(Section):
+    """What becomes a dataset: runs, picks, labels, tuples for tasks to write (METHOD 58, 62)."""
+
+    name: str | None = None
+    runs: tuple[str, ...] = ()
+    include: tuple[Literal["failing", "uncertain", "candidate", "passing"], ...] = (
+        "failing",
+        "uncertain",
+        "candidate",
+    )
+    pick: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    seed: int = 0
+    dimensions: dict[str, tuple[str, ...]] | None = None
+    combine: Literal["all", "pairwise"] = "all"
+
+
 class LimitsConfig(Section):
     """Bounds on time, calls and money; None is no bound."""
 
@@ -247,3 +264,4 @@ class Config(Section):
     paths: PathsConfig = PathsConfig()
     validation: ValidationConfig = ValidationConfig()
     discover: DiscoverConfig = DiscoverConfig()
+    dataset: DatasetConfig = DatasetConfig()

@@ -13,6 +13,8 @@ from helix.model.canonical import digest_bytes
 Part = Literal["train", "dev", "test"]
 
 PARTS: tuple[Part, ...] = ("train", "dev", "test")
+USUAL: dict[Part, tuple[int, int]] = {"train": (10, 20), "dev": (40, 45), "test": (40, 45)}
+"""The share of each part in per cent; few traces may lie outside by chance."""
 _TRAIN, _DEV, _OF = 150, 575, 1000
 
 

@@ -12,7 +12,9 @@ from helix.app import console
 from helix.errors import ExitCode, UnknownNameError, unknown
 
 SHAPES = {
+    "calibration": ("helix.model.calibration", "Entry", "one line of the calibration log"),
     "candidate": ("helix.model.sidelines", "CandidateLine", "one line of candidates.jsonl"),
+    "change": ("helix.model.history", "Change", "one line of a living suite's history"),
     "config": ("helix.model.config", "Config", "the configuration of a run"),
     "criterion": ("helix.model.criterion", "Criterion", "one row of a suite"),
     "criterion-verdict": (
@@ -20,6 +22,9 @@ SHAPES = {
         "CriterionVerdict",
         "one line of criterion-verdicts.jsonl",
     ),
+    "dataset": ("helix.model.dataset", "DatasetRecord", "dataset.json, what a dataset holds"),
+    "dataset-row": ("helix.model.dataset", "DatasetRow", "one line of a dataset's rows.jsonl"),
+    "dataset-task": ("helix.model.dataset", "TaskTemplate", "one line of a dataset's tasks.jsonl"),
     "decision": ("helix.model.sidelines", "DecisionLine", "one line of decisions.jsonl"),
     "disagreement": (
         "helix.model.validation",

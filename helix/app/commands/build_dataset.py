@@ -1,0 +1,67 @@
+"""`helix build-dataset`: candidates of runs into a dataset that only grows, split by trace."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from helix.app.commands.evaluate import with_demo_traces
+from helix.app.job import Outcome
+from helix.build_dataset import Built, Dataset, build
+from helix.build_dataset.store import TASKS, TRACES
+from helix.errors import ConfigError, ExitCode
+from helix.files import atomic_write
+from helix.model.config import Config
+from helix.model.lines import encode_line
+from helix.model.splits import PARTS, USUAL
+from helix.registry import load
+from helix.reports.summary import listed, tallied
+from helix.reports.visible import one_line
+from helix.reports.words import counted
+
+ADDED = "added.jsonl"
+_SHOWN = 6
+
+
+def run(config: Config, run_dir: Path, typed: str) -> Outcome:
+    """Add to the dataset, write what is new into the run directory; 0 when the work was done."""
+    if config.run.dry:
+        raise ConfigError("run.dry must be false (got true): build-dataset asks nobody anything")
+    built = build(with_demo_traces(config), load())
+    run_dir.mkdir(parents=True, exist_ok=True)
+    lines = [*map(encode_line, built.rows), *map(encode_line, built.tasks)]
+    atomic_write(run_dir / ADDED, b"".join(line + b"\n" for line in lines))
+    return Outcome(("\n".join(_text(built)) + "\n").encode("utf-8"), ExitCode.PASS)
+
+
+def _text(built: Built) -> Iterator[str]:
+    data = built.dataset
+    whys = tallied(Counter(row.why for row in data.rows.values()))
+    yield f"{built.folder}: {counted(len(data.traces), 'trace')} ({built.traces:,} new)"
+    yield f"  rows   {len(data.rows):,} ({len(built.rows):,} new): {whys}"
+    if data.tasks:
+        yield f"  tasks  {len(data.tasks):,} ({len(built.tasks):,} new) to fill in: {TASKS}"
+    if built.labels:
+        yield f"  labels {built.labels:,}"
+    yield from _splits(built.dataset)
+    if built.left_out:
+        told = one_line(tallied(built.left_out))
+        yield f"Left out, because they say nothing of the subject: {told}."
+    if built.short:
+        yield f"Fewer pass than fail: {one_line(listed(built.short, _SHOWN, 'see ' + ADDED))}."
+    if data.traces:
+        path = shlex.quote(f"subject.traces={built.folder / TRACES / 'dev.jsonl'}")
+        yield f"Evaluate a split: helix evaluate {path} criteria.file=SUITE.yaml"
+
+
+def _splits(data: Dataset) -> Iterator[str]:
+    """Yield how each split is filled; what lies outside its usual share is told."""
+    total, splits = len(data.traces), data.record.splits
+    for part in PARTS:
+        count, (low, high) = splits[part], USUAL[part]
+        share = count.traces * 100 / total if total else 0
+        usual = "" if not total or low <= share <= high else f"; {low} to {high} % are usual"
+        traces, rows = counted(count.traces, "trace"), counted(sum(count.rows.values()), "row")
+        yield f"  {part:<5}  {traces} ({share:.0f} %{usual}), {rows}"

@@ -1,0 +1,166 @@
+"""What of a run belongs into a dataset: cells that fail or cannot be decided, and what was seen.
+
+Only what the world left undecided: an outage, a cut recording or repeats that disagree say
+nothing of the subject, and are counted by their cause (METHOD 8, 58).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any, get_args
+
+from helix.errors import ArtifactError
+from helix.gate import fold_repeats
+from helix.model.canonical import digest, source_digest
+from helix.model.dataset import DatasetRow, RowSource, UsedRun, Why
+from helix.model.discovery import Determination
+from helix.model.lines import encode_line
+from helix.model.manifest import ManifestEntry
+from helix.model.plan import Plan
+from helix.model.splits import split_of
+from helix.model.verdict import MACHINERY_CAUSES, MatrixVerdictFile, Verdict
+from helix.runs import RunFiles
+
+KEY = "dataset.runs"
+WHYS: tuple[Why, ...] = get_args(Why)
+
+
+@dataclass(slots=True)
+class Found:
+    """What one run offers: its rows, its passing cells, its traces, and what was left out."""
+
+    run: RunFiles
+    name: str
+    plan: Plan
+    seed: int
+    discovered: bool
+    entries: dict[str, ManifestEntry]
+    rows: list[DatasetRow] = field(default_factory=list)
+    passing: list[DatasetRow] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def row(self, trace: str, why: Why, line: str, **said: Any) -> DatasetRow:
+        """Return a row of this run about a trace."""
+        entry = self.entries.get(trace)
+        if entry is None:
+            raise ArtifactError(f"{self.run.folder}: the manifest lacks the trace '{trace}'")
+        place = [trace, why, said.get("criterion_id"), said.get("about")]
+        return DatasetRow(
+            id=digest(place)[:16],
+            trace_id=trace,
+            trace_digest=entry.digest,
+            split=split_of(trace, self.seed),
+            why=why,
+            route=entry.route,
+            task=entry.task,
+            sources=(RowSource(run=self.name, plan=self.plan.digest, line=line),),
+            **said,
+        )
+
+    def used(self) -> UsedRun:
+        """Return the run as a dataset records it."""
+        decides = self.plan.decides
+        file = "determinations.jsonl" if self.discovered else "verdicts.jsonl"
+        suite = decides.get("suite")
+        return UsedRun(
+            run=self.name,
+            command="discover" if self.discovered else "evaluate",
+            subject=str(decides.get("subject", {}).get("name", "subject")),
+            suite=suite["name"] if isinstance(suite, dict) else None,
+            plan=self.plan.digest,
+            lines=source_digest((self.run.folder / file).read_bytes()),
+            left_out=dict(sorted(self.left_out.items())),
+        )
+
+
+def of_run(folder: str, seed: int, *, passing: bool = False) -> Found:
+    """Read a finished run of evaluate, build-evals, validate or discover.
+
+    Passing cells are many, and kept only where they are asked for.
+    """
+    path = Path(folder)
+    discovered = (path / "discovery.json").is_file()
+    run = RunFiles(path) if discovered else RunFiles.open(path, KEY)
+    entries = {entry.id: entry for entry in run.manifest()}
+    found = Found(run, _name(path), run.plan(), seed, discovered, entries)
+    if discovered:
+        for one in run.determinations():
+            _determined(found, one)
+    else:
+        for trace, group in groupby(run.lines(), key=lambda line: line.trajectory_id):
+            _judged(found, trace, list(group), passing)
+    return found
+
+
+def _name(folder: Path) -> str:
+    try:
+        meta = json.loads((folder / "runmeta.json").read_text(encoding="utf-8"))
+        return str(meta["runId"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return folder.name
+
+
+def _judged(found: Found, trace: str, repeats: list[MatrixVerdictFile], passing: bool) -> None:
+    lines = [source_digest(encode_line(line)) for line in repeats]
+    for criterion in repeats[0].dense_map:
+        states = [line.dense_map.get(criterion, "uncertain") for line in repeats]
+        state, flapping = fold_repeats(states)
+        said = next((v for v in repeats[0].verdicts if v.criterion_id == criterion), None)
+        if (cause := "flapping" if flapping else _cause(repeats[0], criterion, said)) is not None:
+            found.left_out.update([cause] if state == "uncertain" else [])
+        elif said is not None and (state != "pass" or passing):
+            why: Why = {"fail": "failing", "pass": "passing"}.get(state, "uncertain")  # type: ignore[assignment]
+            row = found.row(trace, why, lines[0], **_told(said))
+            (found.passing if state == "pass" else found.rows).append(row)
+    for line, name in zip(repeats, lines, strict=True):
+        for seen in line.candidates:
+            refs = () if seen.ref is None else (seen.ref,)
+            row = found.row(trace, "candidate", name, about=seen.detection, refs=refs)
+            found.rows.append(row)
+
+
+def _cause(line: MatrixVerdictFile, criterion: str, said: Verdict | None) -> str | None:
+    """Return what kept a cell from an answer, where it is no matter of the subject."""
+    if criterion in line.not_adjudicated:
+        return line.not_adjudicated[criterion]
+    if said is None:
+        return "not recorded"
+    return said.cause if said.cause in MACHINERY_CAUSES else None
+
+
+def _told(said: Verdict) -> dict[str, Any]:
+    return {
+        "criterion_id": said.criterion_id,
+        "result": said.result,
+        "critique": said.critique,
+        "cause": said.cause,
+        "blocked_by": said.blocked_by,
+        "refs": said.refs,
+    }
+
+
+def _determined(found: Found, one: Determination) -> None:
+    if one.verdict == "pass":
+        return
+    if one.cause in MACHINERY_CAUSES:
+        found.left_out[str(one.cause)] += 1
+        return
+    why: Why = "failing" if one.verdict == "fail" else "uncertain"
+    line = source_digest(encode_line(one))
+    for said in _roots(one):
+        row = found.row(one.trace_id, why, line, result=one.verdict, cause=one.cause, **said)
+        found.rows.append(row)
+
+
+def _roots(one: Determination) -> Iterator[dict[str, Any]]:
+    """Yield what a determination rests on: each root that was detected, else the whole."""
+    roots = [detection for detection in one.detections if detection.root]
+    for root in roots:
+        yield {"about": root.kind, "critique": root.text, "refs": root.refs}
+    if not roots:
+        yield {"critique": one.root_cause or one.outcome, "refs": one.refs}
