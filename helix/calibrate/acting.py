@@ -18,7 +18,7 @@ from helix.errors import did_you_mean
 from helix.files import atomic_write, held
 from helix.model.calibration import Entry
 from helix.model.canonical import digest
-from helix.model.criterion import Criterion, Ratified
+from helix.model.criterion import AssumptionStatus, Criterion, Ratified
 from helix.model.lines import encode_line
 from helix.model.verdict import MatrixVerdictFile
 from helix.premises import log_path, premises, read_log
@@ -114,9 +114,10 @@ def _changed(living: Living, entry: Entry, row: Criterion, after: Criterion | No
         case "re-scope":
             return upsert(living, [after or row], event="re-scoped", signed=signed)
         case "verify":
-            return put(living, row, "graduated", signed)
+            return put(living, _with_assumption(row, entry.text, "verified"), "graduated", signed)
         case "eliminate":
-            return put(living, _eliminated(row, entry.text or ""), "re-opened", signed)
+            after = _with_assumption(row, entry.text, "eliminated")
+            return put(living, after, "re-opened", signed)
         case "retire":
             known = any(r.criterion_id == row.criterion_id for r in living.suite.criteria)
             held_in = living if known else put(living, row, "added", signed)
@@ -124,12 +125,12 @@ def _changed(living: Living, entry: Entry, row: Criterion, after: Criterion | No
     return living
 
 
-def _eliminated(row: Criterion, text: str) -> Criterion:
-    """Return the row with the assumption of this text eliminated, where it holds one (METHOD 7)."""
+def _with_assumption(row: Criterion, text: str | None, status: AssumptionStatus) -> Criterion:
+    """Return the row with the assumption of this text moved on, where it holds one (METHOD 7)."""
     if row.discovery is None:
         return row
     assumptions = tuple(
-        a.model_copy(update={"status": "eliminated"}) if a.text == text else a
+        a.model_copy(update={"status": status}) if a.text == text else a
         for a in row.discovery.assumptions
     )
     discovery = row.discovery.model_copy(update={"assumptions": assumptions})

@@ -19,7 +19,7 @@ import msgspec
 from helix.errors import SuiteError, did_you_mean
 from helix.files import atomic_write, held
 from helix.model.canonical import digest_bytes
-from helix.model.criterion import Criterion, Ratified, Suite
+from helix.model.criterion import Criterion, Discovery, Ratified, Suite
 from helix.model.history import HISTORY_SCHEMA_VERSION, Change, Event, Leg
 from helix.model.lines import decode_line, encode_line
 from helix.suite.dumping import rows_page
@@ -87,9 +87,9 @@ def upsert(
 ) -> Living:
     """Return the suite with these rows: a known id is changed in its place, a new one appended.
 
-    A tombstone stays one, and an equal row leaves no trace. An operator's word outlives mining: the
-    origin stays, and so does a ratification while what the row asks is the same. SuiteError for a
-    mined row that is not whole (`helix.suite.mined`).
+    A tombstone stays one, and an equal row leaves no trace. What people said outlives mining: the
+    origin, the assumptions that they settled, and, while the row asks the same, the ratification.
+    SuiteError for a mined row that is not whole (`helix.suite.mined`).
     """
     who = signed or Signed()
     for row in rows:
@@ -182,8 +182,20 @@ def _with(
         "version": held_row.version if same else max(row.version, held_row.version + 1),
     }
     kept |= {key: getattr(held_row, key) for key in filled if key != "class"}
+    kept["discovery"] = _settled(row.discovery, held_row.discovery)
     row = row.model_copy(update=kept)
     return living if row == held_row else put(living, row, event, signed)
+
+
+def _settled(found: Discovery | None, before: Discovery | None) -> Discovery | None:
+    """Return how a row was found, its assumptions as far as people have settled them before."""
+    if found is None or before is None:
+        return found
+    done = {a.text: a.status for a in before.assumptions if a.status in ("verified", "eliminated")}
+    assumptions = tuple(
+        a.model_copy(update={"status": done.get(a.text, a.status)}) for a in found.assumptions
+    )
+    return found.model_copy(update={"assumptions": assumptions})
 
 
 def put(

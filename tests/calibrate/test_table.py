@@ -137,19 +137,21 @@ def test_what_is_done_to_the_living_suite_is_in_its_history(tmp_path: Path) -> N
     ]
 
 
-def test_an_eliminated_assumption_is_so_in_its_row() -> None:
-    mined = row("a").model_copy(
-        update={"discovery": Criterion.model_validate(
-            {"criterionId": "x", "statement": "s", "discovery": {
-                "assumptions": [{"text": "The desk was open."}, {"text": "It was a Monday."}]}}
-        ).discovery}
-    )  # fmt: skip
-    desk = record(Desk.open(Path("nowhere")), [line("t1", a="factual-intent")], "run-1")
-    desk = act(desk, entry("eliminate"), mined)
+@pytest.mark.parametrize(
+    ("action", "status", "state"),
+    [("eliminate", "eliminated", "waiting"), ("verify", "verified", "graduated")],
+)
+def test_an_assumption_that_is_settled_is_so_in_its_row(
+    action: Action, status: str, state: State, tmp_path: Path
+) -> None:
+    told = {**row("a").model_dump(by_alias=True, exclude_defaults=True), "discovery": {
+        "assumptions": [{"text": "The desk was open."}, {"text": "It was a Monday."}]}}  # fmt: skip
+    desk = record(Desk.open(tmp_path), [line("t1", a="factual-intent")], "run-1")
+    desk = act(desk, entry(action), Criterion.model_validate(told))
     discovery = desk.living.row("a").discovery
     assert discovery is not None
-    assert [a.status for a in discovery.assumptions] == ["eliminated", "hypothesis"]
-    assert replay(desk.log) == {"a": "waiting"}
+    assert [a.status for a in discovery.assumptions] == [status, "hypothesis"]
+    assert replay(desk.log) == {"a": state}
 
 
 class Calibrating(RuleBasedStateMachine):

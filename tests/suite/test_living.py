@@ -91,6 +91,15 @@ def test_an_operators_word_outlives_mining() -> None:
     assert upsert(living, [row("a", "Pass = something else.")]).row("a").ratified is None
 
 
+def test_an_assumption_that_people_settled_is_not_opened_by_mining() -> None:
+    def assuming(status: str) -> Criterion:
+        assumptions = [{"text": "It was open.", "status": status}]
+        return row("a", discovery={**MINED["discovery"], "assumptions": assumptions})
+
+    living = upsert(Living(Suite(suite="eval", criteria=())), [assuming("eliminated")])
+    assert upsert(living, [assuming("hypothesis")]) == living
+
+
 def test_a_tombstone_stays_one(tmp_path: Path) -> None:
     grown(tmp_path, row("a"))
     living = retire(read(tmp_path), "a", Signed("ada", "2026-01-02", "people disagree"))
