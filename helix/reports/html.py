@@ -30,8 +30,7 @@ def render_html(report: RunReport) -> bytes:
         execution=_execution(report),
         who=subject_facts(report.subject) if report.subject else [],
         unread=summary.unreadable(report.scorecard.load.failures),
-        style_hash=_hash("report.css"),
-        script_hash=_hash("report.js"),
+        styles=("report.css",),
     )
     return text.encode("utf-8")
 
@@ -66,7 +65,7 @@ def environment() -> Environment:
         keep_trailing_newline=True,
     )
     made.filters |= {"shown": _shown, "line": one_line}
-    made.globals |= {"words": words, "summary": summary, "enumerate": enumerate}
+    made.globals |= {"words": words, "summary": summary, "digest": _digest}
     return made
 
 
@@ -79,6 +78,6 @@ def asset(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
-def _hash(name: str) -> str:
+def _digest(name: str) -> str:
     digest = hashlib.sha256(asset(name).encode("utf-8")).digest()
     return "sha256-" + base64.b64encode(digest).decode()
