@@ -40,14 +40,14 @@ def suite_page(suite: Suite) -> bytes:
 
 
 def rows_page(suite: Suite) -> bytes:
-    """Return a suite as YAML with one row on a line, under a comment that names it.
+    """Return a suite as YAML with one row on a line, and under it a comment that names it.
 
-    git then merges the rows that two people add or change, and never mixes two of them.
+    git then merges the rows that two people add or change, and never mixes two of them: between
+    any two changes stands a line that neither has touched.
     """
     lines = [_yaml(_head(suite)), "criteria:\n" if suite.criteria else "criteria: []\n"]
     for row in suite.criteria:
-        name = json.dumps(row.criterion_id)
-        lines.append(f"# {name}\n- {_yaml(_row(row), flow=True)}")
+        lines.append(f"- {_yaml(_row(row), flow=True)}# end of {json.dumps(row.criterion_id)}\n")
     return "".join(lines).encode("utf-8")
 
 

@@ -2,7 +2,7 @@
 
     upsert, ratify, retire (pure) ─► write ─► living-suite/<leg>.suite.yaml, <leg>.history.jsonl
 
-One row is one line under a comment that names it, and the history is one line a change: git merges
+One row is one line above a comment that names it, and the history is one line a change: git merges
 what two people add, and a row that both changed comes out twice and is refused. `write` is the one
 writer; nothing here reads a clock.
 """

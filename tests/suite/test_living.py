@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +160,7 @@ def test_an_unknown_field_is_refused_with_its_line(tmp_path: Path) -> None:
     path = grown(tmp_path, row("a"), row("b"))
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("{criterionId: b,", "{criterionId: b, owner: me,"), "utf-8")
-    with pytest.raises(SuiteError, match=r"eval\.suite\.yaml:7: b: owner: unknown key"):
+    with pytest.raises(SuiteError, match=r"eval\.suite\.yaml:6: b: owner: unknown key"):
         read(tmp_path)
 
 
@@ -220,6 +221,31 @@ def two(tmp_path: Path) -> Path:
     return tmp_path
 
 
+ROWS = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(["x", "y"]), max_size=4)
+
+
+@given(ROWS, ROWS, ROWS)
+@settings(max_examples=60, deadline=None)
+def test_no_merge_loses_an_id_or_what_anybody_made_of_it(
+    base: dict[str, str], ours: dict[str, str], theirs: dict[str, str]
+) -> None:
+    first = upsert(Living(Suite(suite="eval", criteria=())), [row(*item) for item in base.items()])
+    mine, other = (upsert(first, [row(*item) for item in side.items()]) for side in (ours, theirs))
+    with tempfile.TemporaryDirectory() as folder:
+        for name, living in (("ours", mine), ("base", first), ("theirs", other)):
+            Path(folder, name).write_bytes(rows_page(living.suite))
+        text = git(Path(folder), "merge-file", "-p", "--union", "ours", "base", "theirs")
+    file = from_source(parse(text, "s.yaml"))
+    found = [r.criterion for r in file.rows]
+    for side in (mine, other):
+        changed = [r for r in side.suite.criteria if r not in first.suite.criteria]
+        assert [r for r in changed if r not in found] == []
+    assert {r.criterion_id for r in found} == {*base, *ours, *theirs}
+    doubled = {problem.row for problem in file.problems}
+    assert doubled <= ours.keys() & theirs.keys()
+    assert len({r.criterion_id for r in found}) == len(found) or doubled
+
+
 def commit(folder: Path) -> None:
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "--message=rows")
@@ -254,12 +280,26 @@ def test_git_merges_changes_of_neighbouring_rows(two: Path) -> None:
     assert [c.event for c in living.changes("a")] == ["mined", "mined"]
 
 
+def test_git_merges_a_change_of_the_last_row_with_a_row_that_is_appended(two: Path) -> None:
+    living = merged(two, [row("c", "Pass = ours.")], [row("d")])
+    assert ids(living) == list("abcd")
+    assert living.row("c").statement == "Pass = ours."
+
+
+def test_git_merges_suites_that_two_people_began(tmp_path: Path) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    git(tmp_path, "commit", "--quiet", "--allow-empty", "--message=nothing")
+    assert ids(merged(tmp_path, [row("a")], [row("b"), row("c")])) == ["a", "b", "c"]
+
+
 def test_a_row_that_both_added_alike_comes_out_once(two: Path) -> None:
     assert ids(merged(two, [row("d")], [row("d")])) == list("abcd")
 
 
 def test_a_row_that_both_changed_comes_out_twice_and_is_refused(two: Path) -> None:
-    with pytest.raises(SuiteError, match=r":8: b: criterion_id: 'b' is taken by the row at line 7"):
+    with pytest.raises(SuiteError, match=r":7: b: criterion_id: 'b' is taken by the row at line 6"):
         merged(two, [row("b", "Pass = ours.")], [row("b", "Pass = theirs.")])
 
 
