@@ -9,6 +9,8 @@ from helix.errors import did_you_mean
 from helix.labels.files import Problem, Row, raise_problems, read
 from helix.labels.record import Cell, Label
 
+HINTS = 3
+
 
 def load(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
@@ -67,7 +69,9 @@ def _unknown(rows: Sequence[Row], kind: str, known: Collection[str] | None) -> I
     for row in rows:
         name: str = getattr(row.label, kind)
         if name not in names:
-            if name not in hints:
+            # A hint takes a look at every name that there is, which takes long where all differ.
+            if name not in hints and len(hints) < HINTS:
                 hints[name] = did_you_mean(name, known)
-            text = f"unknown {kind} '{name}'{hints[name]} (there are {len(names):,})"
+            hint = hints.get(name, "")
+            text = f"unknown {kind} '{name}'{hint} (there are {len(names):,})"
             yield Problem(row.file, row.row, text)

@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 from pydantic import ValidationError
 
 from helix.errors import LabelError
 from helix.files import atomic_write
-from helix.labels.record import Label
+from helix.labels.record import Label, short
 from helix.model.jsontext import decode
 from helix.model.lines import encode_line
 
 MOST_TOLD = 20
+LONGEST_TOLD = 1000
+LONGEST_LINE = 16 * 1024 * 1024
+BEGINNING = b'{"schemaVersion":'
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a row of a label file; rows count from 1, and 0 is the whole file."""
+    """What is wrong with a row of a label file; rows count from 1, and 0 is the whole file.
+
+    `torn` is a last line that begins as Helix writes one and has no end, as a crash leaves it.
+    """
 
     file: str
     row: int
     text: str
+    torn: bool = False
 
     def __str__(self) -> str:
-        return (
-            f"{self.file}, row {self.row}: {self.text}" if self.row else f"{self.file}: {self.text}"
-        )
+        where = f"{self.file}, row {self.row}" if self.row else self.file
+        text = self.text if len(self.text) <= LONGEST_TOLD else f"{self.text[:LONGEST_TOLD]}…"
+        return f"{where}: {text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,37 +112,69 @@ def wrong(error: ValidationError) -> Iterator[str]:
         elif fault["type"] == "string_too_long":
             yield f"{key} must have at most {fault['ctx']['max_length']:,} characters"
         elif fault["type"] == "literal_error":
-            yield f"{key} must be {fault['ctx']['expected'].replace(chr(39), '')} (got {given!r})"
+            choices = fault["ctx"]["expected"].replace("'", "")
+            yield f"{key} must be {choices} (got {short(given)})"
         else:
-            yield f"{key} must be {_wanted(fault['type'])} (got {_short(given)})"
+            yield f"{key} must be {_wanted(fault['type'])} (got {short(given)})"
 
 
 def _read(path: str) -> Iterator[Row | Problem]:
     try:
         with open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(_lines(file), 1):
                 data = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-                if data.strip():
+                if len(data) > LONGEST_LINE:
+                    yield Problem(path, number, f"is longer than {LONGEST_LINE:,} bytes")
+                elif data.strip():
                     yield from _row(path, number, data)
     except OSError as error:
         raise LabelError(f"{path} cannot be read: {error.strerror}") from None
 
 
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """Yield each line; of one that is longer than any label, no more than shows that it is."""
+    while line := file.readline(LONGEST_LINE + 4):
+        yield line
+        while not line.endswith(b"\n") and (line := file.readline(LONGEST_LINE)):
+            pass
+
+
 def _row(path: str, number: int, data: bytes) -> Iterator[Row | Problem]:
     try:
-        value, _ = decode(data)
+        value, strict = decode(data)
     except ValueError as error:
-        cut = "" if data.endswith(b"\n") else "; the line has no end, so it may be cut off"
-        yield Problem(path, number, f"is no JSON ({error}){cut}")
+        endless = not data.endswith(b"\n")
+        cut = "; the line has no end, so it may be cut off" if endless else ""
+        torn = endless and data.startswith(BEGINNING[: len(data)])
+        yield Problem(path, number, f"is no JSON ({error}){cut}", torn)
         return
     if not isinstance(value, dict):
-        yield Problem(path, number, f"must be an object (got {_short(value)})")
+        yield Problem(path, number, f"must be an object (got {short(value)})")
+        return
+    if not strict:
+        yield Problem(path, number, "must not hold NaN or Infinity, which are no JSON")
+        return
+    for key in _repeated(data):
+        yield Problem(path, number, f"{key} must be said once (got it twice)")
         return
     try:
         yield Row(Label.model_validate(value), path, number)
     except ValidationError as error:
         for text in wrong(error):
             yield Problem(path, number, text)
+
+
+def _repeated(data: bytes) -> list[str]:
+    """Return the keys that an object of a line says twice, of which no parser's choice is right."""
+    found: list[str] = []
+
+    def seen(pairs: list[tuple[str, Any]]) -> None:
+        counts = Counter(key for key, _ in pairs)
+        found.extend(short(key) for key, count in counts.items() if count > 1)
+
+    with contextlib.suppress(ValueError, RecursionError):
+        json.loads(data, object_pairs_hook=seen)
+    return found
 
 
 def _keys() -> list[str]:
@@ -143,8 +185,3 @@ def _wanted(kind: str) -> str:
     if kind.startswith("string"):
         return "a text"
     return "a list" if kind.startswith(("tuple", "list")) else "an object"
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from helix.errors import UsageError
 from helix.labels.files import Problem, Row, wrong
-from helix.labels.record import WORDS, Cell, Label, Word, one_of, spelled
+from helix.labels.record import WORDS, Cell, Label, Word, one_of, short, spelled
 
 Found = Mapping[str, Any]
 
@@ -86,7 +86,7 @@ class _Import:
         for (key, token), (record, value) in self._first.items():
             more = self._puzzling[key, token] - 1
             text = (
-                f"{key or 'its label'} must be {one_of(WORDS)} (got {value!r}"
+                f"{key or 'its label'} must be {one_of(WORDS)} (got {short(value)}"
                 f"{f', and in {more:,} more' if more else ''}); say what it means with "
                 f"--value '{token}=LABEL'"
             )

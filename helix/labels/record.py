@@ -43,7 +43,7 @@ class Label(Record):
     @classmethod
     def _of_this_version(cls, value: str) -> str:
         if value.partition(".")[0] != LABEL_SCHEMA_VERSION.partition(".")[0]:
-            raise ValueError(f"must be {LABEL_SCHEMA_VERSION} (got {value!r})")
+            raise ValueError(f"must be {LABEL_SCHEMA_VERSION} (got {short(value)})")
         return value
 
     @field_validator("label", mode="before")
@@ -53,7 +53,7 @@ class Label(Record):
             raise ValueError(f"must be {one_of(WORDS)} (got nothing)")
         word = spelled(value)
         if word not in WORDS:
-            raise ValueError(f"must be {one_of(WORDS)} (got {value!r})")
+            raise ValueError(f"must be {one_of(WORDS)} (got {short(value)})")
         return word
 
     @property
@@ -70,3 +70,9 @@ def spelled(value: Any) -> Any:
 def one_of(words: tuple[str, ...]) -> str:
     """Return the words as a choice: `a, b or c`."""
     return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+def short(value: Any) -> str:
+    """Return a value as it is told in a message, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -34,6 +35,7 @@ class Store:
         # Where a link leads to, or making the file anew would put it in the place of the link.
         self._path, self._rater = Path(os.path.realpath(path)), rater
         self._handle = self._open()
+        self._size = os.fstat(self._handle).st_size
         self._others: list[Label] = []
         self._own: dict[Cell, Label] = {}
         self.healed = False
@@ -91,7 +93,7 @@ class Store:
         found = read(self._path)
         problems: list[Problem] = list(found.problems)
         whole = not data or data.endswith(b"\n")
-        if not whole and problems and problems[-1].row == data.count(b"\n") + 1:
+        if problems and problems[-1].torn:
             problems, self.healed = problems[:-1], True
         raise_problems([*problems, *check(found.rows)])
         for row in found.rows:
@@ -113,20 +115,28 @@ class Store:
             except OSError:
                 os.ftruncate(self._handle, end)
                 raise
+            self._size = end + len(line)
 
     def _rewrite(self, own: Mapping[Cell, Label]) -> None:
         with self._writing(), atomic_writer(self._path) as file:
             file.writelines(map(encode, ordered([*self._others, *own.values()])))
             file.flush()
+            os.fchmod(file.fileno(), stat.S_IMODE(os.fstat(self._handle).st_mode))
             handle = os.dup(file.fileno())
             # Held before it takes the place of the file that is held, so that one always is.
             self._hold(handle)
         os.close(self._handle)
-        self._handle = handle
+        self._handle, self._size = handle, os.fstat(handle).st_size
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
+        """Let write where the file still is what was read; another one is nobody's to overwrite."""
         try:
+            mine, there = os.fstat(self._handle), os.stat(self._path)
+            if not os.path.samestat(mine, there) or there.st_size != self._size:
+                raise LabelError(
+                    f"{self._path} was changed by another program: start helix labels serve again"
+                )
             yield
         except OSError as error:
             raise LabelError(f"{self._path} cannot be written: {error.strerror}") from None

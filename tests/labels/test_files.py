@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from helix.errors import LabelError
 from helix.labels import Label, load, read, write
+from helix.labels.files import LONGEST_LINE
 from helix.labels.record import WORDS
 from helix.model.criterion import RefSpec
 
@@ -104,12 +105,17 @@ def test_case_and_space_around_a_label_are_forgiven(tmp_path: Path) -> None:
         (row(sure=True), "a label has no key 'sure' (known: schemaVersion, trace, criterion, "),
         ("[1]", "must be an object (got [1])"),
         ('{"trace": ', "is no JSON ("),
+        (json.dumps(row(label="x" * 10**6)), "label must be pass, fail or cannot-decide (got 'x"),
+        (json.dumps(row())[:-1] + ', "label": "fail"}', "'label' must be said once"),
+        (json.dumps(row(note=float("nan"))), "must not hold NaN or Infinity"),
+        (json.dumps(row(note="x" * LONGEST_LINE)), "is longer than "),
     ],
+    ids=lambda given: str(given)[:60],
 )
 def test_a_bad_row_says_what_is_wrong_and_where(bad: Any, told: str, tmp_path: Path) -> None:
     path = written(tmp_path / "labels.jsonl", row(trace="good"), bad)
     (problem,) = problems(path)
-    assert problem.startswith(f"row 2: {told}")
+    assert problem.startswith(f"row 2: {told}") and len(problem) < 200
     assert [found.label.trace for found in read(path).rows] == ["good"]
 
 
@@ -166,3 +172,18 @@ def test_many_problems_are_told_in_part_and_counted(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_said_to_be(tmp_path: Path) -> None:
     with pytest.raises(LabelError, match=r"none\.jsonl cannot be read: No such file"):
         load(tmp_path / "none.jsonl")
+
+
+def test_after_a_line_that_is_too_long_reading_goes_on_with_the_next(tmp_path: Path) -> None:
+    for size in (
+        LONGEST_LINE - 1,
+        LONGEST_LINE,
+        LONGEST_LINE + 3,
+        LONGEST_LINE + 4,
+        LONGEST_LINE * 2,
+    ):
+        path = written(tmp_path / "l", row(), "x" * size, row(trace="t3"))
+        found = read(path)
+        assert [(item.label.trace, item.row) for item in found.rows] == [("t1", 1), ("t3", 3)]
+        (problem,) = found.problems
+        assert problem.text.startswith("is longer than") == (size >= LONGEST_LINE)

@@ -92,6 +92,51 @@ def test_damage_anywhere_else_stops_it_and_changes_nothing(file: Path) -> None:
     assert file.read_bytes() == damaged
 
 
+@pytest.mark.parametrize(
+    "last",
+    [
+        '{"trace": "t3", "criterion": "c", "label": "maybe", "rater": "ada"}',
+        '{"trace": "t3", "criterion": "c", "label": "pass", "rater": "ada"',
+        "trace,label",
+        "\ufeffnotes",
+    ],
+)
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_last_line_that_no_crash_of_helix_left_stops_it_and_stays(
+    file: Path, last: str, before: int
+) -> None:
+    write(file, [label("t1")] * before)
+    file.write_bytes(file.read_bytes() + last.encode())
+    kept = file.read_bytes()
+    with pytest.raises(LabelError, match=f"row {before + 1}: "):
+        Store(file, "ada")
+    assert file.read_bytes() == kept
+
+
+@pytest.mark.parametrize("word", ["pass", "fail"])
+@pytest.mark.parametrize("anew", [True, False])
+def test_what_another_program_wrote_meanwhile_is_neither_lost_nor_written_over(
+    file: Path, anew: bool, word: Word
+) -> None:
+    write(file, [label("t1")])
+    store = Store(file, "ada")
+    theirs = file.read_bytes() + b'{"trace":"t9","criterion":"c","label":"pass","rater":"ben"}\n'
+    if anew:
+        file.unlink()
+    file.write_bytes(theirs)
+    for mine in (label("t1", word), label("t2", word)):
+        with pytest.raises(LabelError, match="was changed by another program"):
+            store.put(mine)
+    assert file.read_bytes() == theirs and set(store.labels) == {Cell("t1", "c")}
+
+
+def test_a_file_that_others_may_not_read_stays_so(file: Path) -> None:
+    write(file, [label("t1")])
+    file.chmod(0o600)
+    Store(file, "ada").put(label("t1", "fail"))
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
 def test_labels_of_other_raters_stay_as_they_are(file: Path) -> None:
     write(file, [label("t1", "fail", "ben")])
     store = Store(file, "ada")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from helix.errors import LabelError
 from helix.model.jsontext import decode
+
+LARGEST = 512 * 1024 * 1024
 
 
 def records(path: str) -> Iterator[tuple[int, Any]]:
@@ -25,11 +26,15 @@ def records(path: str) -> Iterator[tuple[int, Any]]:
 
 
 def data_of(path: str) -> bytes:
-    """Return a file's bytes without a byte order mark."""
+    """Return a file's bytes without a byte order mark; LabelError where it is too large to hold."""
     try:
-        return Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf")
+        with open(path, "rb") as file:
+            data = file.read(LARGEST + 1)
     except OSError as error:
         raise LabelError(f"{path} cannot be read: {error.strerror}") from None
+    if len(data) > LARGEST:
+        raise LabelError(f"{path} must have at most {LARGEST:,} bytes: import it in parts")
+    return data.removeprefix(b"\xef\xbb\xbf")
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
