@@ -18,6 +18,7 @@ from helix.engine.drive import Job, OnEvent, Outcome, run_jobs
 from helix.engine.limits import Limits, share_of
 from helix.judging.determiner import DeterminerSettings, determine
 from helix.judging.packet import PacketSettings
+from helix.judging.room import with_room_to_determine
 from helix.model.canonical import digest_bytes
 from helix.model.config import Config
 from helix.model.discovery import Determination
@@ -74,7 +75,7 @@ class Determiner:
             models=(pin.model, *config.judge.model_aliases),
             preferences=tuple(preferences),
         )
-        return cls(config, registry, judge, settings, folder)
+        return cls(config, registry, judge, with_room_to_determine(settings), folder)
 
     def ask(
         self,

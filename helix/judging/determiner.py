@@ -28,6 +28,7 @@ from helix.judging.reply import SaidRef, Unusable, refs_of
 from helix.model.canonical import digest
 from helix.model.discovery import Detection, Determination, DeterminedBy
 from helix.model.lines import portable
+from helix.model.packet import MatrixPacket
 from helix.model.preference import Preference
 from helix.model.request import NoReply, Pin, Reply, Request, Unit
 from helix.model.select import owner
@@ -56,14 +57,7 @@ def determine(trace: Trace, settings: DeterminerSettings, replicate: int = 0) ->
     """Yield the questions about a trace and return what was established of it."""
     packet, whole = shown_to_determiner(trace, replace(settings.packet, premises=()))
     pin = settings.packet.pin
-    first = render_determination(
-        packet,
-        _unit(trace, settings, replicate),
-        pin,
-        settings.channels,
-        settings.preferences,
-        whole=whole,
-    )
+    first = ask_to_determine(packet, _unit(trace, settings, replicate), settings, whole=whole)
     floor = _Floor(trace, Ground.of(trace, packet, settings.channels))
     said, reply, notes = yield from _converse(first, floor, settings.models)
     found = Determination(
@@ -79,6 +73,20 @@ def determine(trace: Trace, settings: DeterminerSettings, replicate: int = 0) ->
         cause = reply.cause if isinstance(reply, NoReply) else "malformed"
         return msgspec.structs.replace(found, cause=cause)
     return floor.settled(said, found)
+
+
+def ask_to_determine(
+    packet: MatrixPacket, unit: Unit, settings: DeterminerSettings, *, whole: bool
+) -> Request:
+    """Return the first question about a packet without criteria."""
+    return render_determination(
+        packet,
+        unit,
+        settings.packet.pin,
+        settings.channels,
+        settings.preferences,
+        whole=whole,
+    )
 
 
 def _unit(trace: Trace, settings: DeterminerSettings, replicate: int) -> Unit:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import msgspec
 
 from helix.grounding.slices import WHOLE
-from helix.judging.budget import counted, within
-from helix.judging.packet import PacketSettings, budget_of, build
+from helix.judging.budget import counted
+from helix.judging.packet import PacketSettings, build, fitting
 from helix.model.packet import MatrixPacket, ShownMessage, ShownStep, cut_mark
 from helix.model.trace import Trace
 
@@ -35,7 +35,7 @@ def shown_to_determiner(trace: Trace, settings: PacketSettings) -> tuple[MatrixP
         trajectory=tuple(map(_pared, whole.trajectory)),
         transcript=tuple(m if m.id in kept else _begun(m) for m in whole.transcript),
     )
-    return counted(whole, within(outline, budget_of(settings), WHOLE)), False
+    return counted(whole, fitting(outline, settings, WHOLE)), False
 
 
 def _pared(step: ShownStep) -> ShownStep:

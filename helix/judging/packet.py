@@ -120,14 +120,14 @@ def _built(
     )
     said = {m.id for m in messages}
     once = msgspec.structs.replace(packet, input=_once(asked, trace, said))
-    shown = _fitting(once, settings, wanted)
+    shown = fitting(once, settings, wanted)
     kept = {message.id for message in shown.transcript if not message.elided}
     if all(leaf.same_as is None or leaf.same_as in kept for leaf in shown.input):
         return shown
-    return _fitting(packet, settings, wanted)
+    return fitting(packet, settings, wanted)
 
 
-def _fitting(packet: MatrixPacket, settings: PacketSettings, wanted: Slice) -> MatrixPacket:
+def fitting(packet: MatrixPacket, settings: PacketSettings, wanted: Slice) -> MatrixPacket:
     """Return what fits, with what is said beside its values: tools seen, findings, the ledger."""
     budget, room = budget_of(settings), _whole(settings) - settings.taken
     shown = within(packet, budget, wanted)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from helix.errors import PinError
 from helix.judging.criterion import render_row
+from helix.judging.determiner import DeterminerSettings, ask_to_determine
 from helix.judging.job import Job, Settings, VerifierSettings
 from helix.judging.packet import PacketSettings, build
 from helix.judging.rendering import render
@@ -21,6 +22,9 @@ from helix.model.trace import Source, Trace
 from helix.model.verdict import Fidelity
 
 CLAIM_CHARACTERS = 1_000
+_FEWER_ROWS = (
+    ", select fewer rows by select.criteria, or ask for one row at a time by judge.axis=criterion"
+)
 _NOTHING = Trace(id="", source=Source("", 0, "helix", ""))
 
 
@@ -38,14 +42,22 @@ def with_room(settings: Settings, rows: Sequence[Criterion]) -> Settings:
     return replace(settings, packet=packet, verifier=verifier)
 
 
-def _kept(packet: PacketSettings, characters: int, section: str) -> PacketSettings:
+def with_room_to_determine(settings: DeterminerSettings) -> DeterminerSettings:
+    """Return the settings with room kept for rubric, preferences and schema, or PinError."""
+    packet = build(_NOTHING, (), {}, settings.packet)
+    request = ask_to_determine(packet, _JOB.unit((), "trajectory"), settings, whole=False)
+    return replace(settings, packet=_kept(settings.packet, _characters(request), "judge", ""))
+
+
+def _kept(
+    packet: PacketSettings, characters: int, section: str, hint: str = _FEWER_ROWS
+) -> PacketSettings:
     taken = characters + (packet.pin.max_tokens or 0) * CHARACTERS_PER_TOKEN
     if taken >= packet.context_tokens * CHARACTERS_PER_TOKEN:
         least = taken // CHARACTERS_PER_TOKEN
         raise PinError(
             f"{section}.context_tokens must be above {least}, which rubric, rows, schema and "
-            f"{section}.max_tokens take (got {packet.context_tokens}): raise it, select fewer rows "
-            "by select.criteria, or ask for one row at a time by judge.axis=criterion"
+            f"{section}.max_tokens take (got {packet.context_tokens}): raise it{hint}"
         )
     return replace(packet, taken=taken)
 

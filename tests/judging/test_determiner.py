@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from helix.errors import PinError
 from helix.grounding import all_weak, dead, resolve_refs
 from helix.judging import (
     DETERMINER_RUBRIC,
@@ -20,6 +21,7 @@ from helix.judging import (
     determine,
     fault_of,
 )
+from helix.judging.room import with_room_to_determine
 from helix.model.config import SubjectConfig
 from helix.model.discovery import Determination
 from helix.model.lines import decode_line, encode_line
@@ -381,3 +383,17 @@ def test_no_reply_makes_a_determination_whose_places_do_not_resolve(said: list[A
     found, asked = drive(reply)
     assert len(asked) <= 4
     assert_grounded(found, trace())
+
+
+@pytest.mark.parametrize("tokens", [3_000, 4_000, 8_000, 40_000])
+def test_a_whole_question_fits_what_the_model_reads(tokens: int) -> None:
+    told = Preference(name="style", digest="d", text="Look at dates. " * 60)
+    asked_as = with_room_to_determine(settings_of(tokens=tokens, preferences=(told,)))
+    large = trace("I have renewed it. " + "It is a fine book. " * 400, steps=200)
+    _, (asked, *_) = drive(saying(), large, asked_as)
+    assert sum(len(m.content) for m in asked.messages) <= tokens * 4
+
+
+def test_a_context_without_room_for_the_question_is_refused_before_anything_is_asked() -> None:
+    with pytest.raises(PinError, match=r"judge\.context_tokens must be above \d+.*: raise it$"):
+        with_room_to_determine(settings_of(tokens=1_000))
