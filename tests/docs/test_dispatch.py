@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from helix.app.cli import main
 
@@ -37,12 +38,18 @@ def folder(shared: Path, project: Path, tmp_path: Path, monkeypatch: pytest.Monk
 def test_its_commands_lead_from_the_questions_to_the_figures(
     page: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ask, export, replay = [shlex.split(x)[1:] for x in re.findall(r"^\$ (helix .+)$", page, re.M)]
+    commands = [shlex.split(x)[1:] for x in re.findall(r"^\$ (helix .+)$", page, re.M)]
+    ask, export, check, keep, replay = commands
     assert main([*ask, "hydra.run.dir=asked"]) == 5
     assert "Waiting: 10 questions" in capsys.readouterr().out
     assert len(list((folder / ".helix" / "dispatch").glob("*.packet.json"))) == 10
     assert main(export) == 2, "nothing is answered here, and nothing becomes a recording"
-    (folder / "kept").rename(folder / "recordings")
+    (folder / "recordings").mkdir()
+    (folder / "kept" / "judge.jsonl").rename(folder / "recordings" / "judge.jsonl")
+    assert main([*check, "hydra.run.dir=checked"]) == 5
+    assert "(10 of them to check verdicts)" in " ".join(capsys.readouterr().out.split())
+    assert main(keep) == 2, "nor does the check"
+    (folder / "kept" / "verifier.jsonl").rename(folder / "recordings" / "verifier.jsonl")
     assert main([*replay, "hydra.run.dir=replayed"]) == 1
     card = json.loads((folder / "replayed" / "scorecard.json").read_text("utf-8"))
     counts = card["verification"]
@@ -63,3 +70,21 @@ def test_what_the_readers_answered_is_counted_right(page: str, project: Path) ->
     assert f"| not applicable, by the judge | {len(absent)} |" in page
     assert f"{len(verdicts) + len(absent)} judged cells" in page
     assert f"all {sum(len(v['refs']) for v in (*verdicts, *absent))} citations" in page
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "kappa"), [("airline_dispatch", 42, True), ("agentrx_dispatch", 15, False)]
+)
+def test_how_two_checks_compare_is_counted_right(
+    name: str, cells: int, kappa: bool, page: str, project: Path
+) -> None:
+    file = project / "tests" / "cases" / "real" / name / "expected.yaml"
+    expected = yaml.safe_load(file.read_text("utf-8"))
+    other, own = (
+        {(taken["trace"], taken["row"]) for taken in expected[check]}
+        for check in ("downgraded", "by_the_judge")
+    )
+    agreed = cells - len(other ^ own)
+    assert f"agree on {agreed} of {cells}" in page
+    chance = (len(other) * len(own) + (cells - len(other)) * (cells - len(own))) / cells**2
+    assert not kappa or f"kappa {(agreed / cells - chance) / (1 - chance):.2f}" in page

@@ -36,7 +36,7 @@ class Set:
     subject: dict[str, Any]
     exit_code: int
     verified: tuple[int, int]
-    readers: tuple[str, str] = ("reader-1, first reading", "reader-1, second reading")
+    readers: tuple[str, str] = ("reader-1, first reading", "reader-2")
 
     def evaluate(self, shared: Path, run: Path, state: Path) -> Finished:
         folder = HERE / self.name
