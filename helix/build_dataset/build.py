@@ -60,9 +60,9 @@ def build(config: Config, registry: Registry) -> Built:
     wanted = config.dataset
     folder = folder_of(config.paths.state, wanted.name)
     _check(config)
+    found = _runs(wanted)
     with held(folder, "dataset", "name another one with dataset.name=NAME"):
         before = read(folder, wanted.seed, registry)
-        found = _runs(wanted)
         grown, short = _grown(config, before, found, registry)
         tasks = before.tasks.values()
         fresh = templates(wanted.dimensions or {}, wanted.combine, wanted.seed, tasks)
