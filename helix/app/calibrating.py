@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from helix.suite.living import suite_path
 REGROUND = "re-ground"
 MOST_CELLS = 5
 _SHOWN = 160
+_PLAIN = re.compile(r"[\w.-]+", re.ASCII)
 _TYPED = {
     "re-ground": "--field PATH",
     "ratify": "--norm TEXT",
@@ -72,6 +74,14 @@ class Bench:
     def plan_digest(self) -> str:
         """The digest of the run's plan."""
         return self.files.plan().digest
+
+    @property
+    def subject_version(self) -> str | None:
+        """The version of the subject that the run was of, as far as it was recorded."""
+        if self.run is None:
+            return None
+        version: str | None = self.files.plan().decides["subject"].get("version")
+        return version
 
     @property
     def log_file(self) -> str:
@@ -134,7 +144,8 @@ class Bench:
         typed = None if self.run is None else _command_of(self.run)
         words = [f"criteria.file={suite}"]
         if traces:
-            words.append(f"select.traces=[{','.join(map(quoted, traces))}]")
+            ids = (t if _PLAIN.fullmatch(t) else quoted(t) for t in traces)
+            words.append(f"select.traces=[{','.join(ids)}]")
         first = typed or "helix evaluate subject.traces=TRACES"
         return " ".join([first, *map(shlex.quote, words)])
 
@@ -144,7 +155,7 @@ def _command_of(run: Path) -> str | None:
         found = json.loads((run / "runmeta.json").read_text(encoding="utf-8")).get("command")
     except (OSError, ValueError, AttributeError):
         return None
-    return found if isinstance(found, str) and found.startswith("helix ") else None
+    return found if isinstance(found, str) and found else None
 
 
 def queue_json(found: Queue) -> dict[str, Any]:

@@ -60,7 +60,7 @@ class Facts:
     def cells(self) -> tuple[str, ...]:
         """Return the row of the table."""
         return (
-            one_line(self.row.criterion_id, 40), self.klass, self.severity, self.row.origin,
+            one_line(self.row.criterion_id), self.klass, self.severity, self.row.origin,
             self.grounding, "yes" if self.gating else "no", one_line(self.why, 40),
             self.row.status, one_line(self.judge, 40),
             str(len(self.history)) if self.kept else NOT_RECORDED,

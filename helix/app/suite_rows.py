@@ -125,8 +125,14 @@ def _leg(args: argparse.Namespace) -> Leg:
 
 
 def day(given: str | None) -> str:
-    """Return the day that was given, or today's."""
-    return given or datetime.datetime.now(datetime.UTC).date().isoformat()
+    """Return the day that was given, or today's; UsageError for what is no date."""
+    if given is None:
+        return datetime.datetime.now(datetime.UTC).date().isoformat()
+    try:
+        datetime.datetime.fromisoformat(given)
+    except ValueError:
+        raise UsageError(f"--at must be a date such as 2031-05-02 (got '{given}')") from None
+    return given
 
 
 def _facts(args: argparse.Namespace) -> tuple[list[Facts], Living]:

@@ -72,11 +72,18 @@ def record(
     return replace(desk, log=tuple(log))
 
 
-def act(desk: Desk, entry: Entry, row: Criterion, after: Criterion | None = None) -> Desk:
+def act(
+    desk: Desk,
+    entry: Entry,
+    row: Criterion,
+    after: Criterion | None = None,
+    *,
+    version: str | None = None,
+) -> Desk:
     """Return the desk after somebody's action on a criterion; CalibrationError where it cannot be.
 
     `row` is the criterion as the run has it, for a living suite that does not have it yet; `after`
-    is what re-scoping makes of it.
+    is what re-scoping makes of it; `version` is the subject's.
     """
     step(replay(desk.log), entry)
     if entry.action == "withdraw":
@@ -86,7 +93,8 @@ def act(desk: Desk, entry: Entry, row: Criterion, after: Criterion | None = None
         row = living.row(row.criterion_id)
     if row.status == "retired":
         raise CalibrationError(f"'{row.criterion_id}' is retired, and a tombstone stays one")
-    return Desk((*desk.log, entry), _changed(living, entry, row, after))
+    signed = Signed(entry.by, entry.at, entry.why, version)
+    return Desk((*desk.log, entry), _changed(living, entry, row, after, signed))
 
 
 def apply(state: str | Path, desk: Desk) -> None:
@@ -104,8 +112,9 @@ def apply(state: str | Path, desk: Desk) -> None:
         atomic_write(path, b"".join(encode_line(entry) + b"\n" for entry in desk.log))
 
 
-def _changed(living: Living, entry: Entry, row: Criterion, after: Criterion | None) -> Living:
-    signed = Signed(entry.by, entry.at, entry.why)
+def _changed(
+    living: Living, entry: Entry, row: Criterion, after: Criterion | None, signed: Signed
+) -> Living:
     match entry.action:
         case "ratify":
             at = entry.at or UNDATED

@@ -30,8 +30,8 @@ from helix.suite.source import marker_line, parse, read_text
 
 FOLDER = "living-suite"
 _ATTRIBUTES = b"*.suite.yaml text eol=lf merge=union\n*.history.jsonl text eol=lf merge=union\n"
-_ASKED = ("statement", "pass_condition", "fail_condition", "code_eval", "judge_inputs", "terms",
-          "route", "may_not_apply")  # fmt: skip
+_ASKED = {"statement", "passCondition", "failCondition", "codeEval", "judgeInputs", "terms",
+          "route", "mayNotApply"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def _with(
         return put(living, row, event, signed, filled)
     if held_row.status == "retired":
         return living
-    same = all(getattr(row, key) == getattr(held_row, key) for key in _ASKED)
+    same = _ASKED.isdisjoint(changed_fields(held_row, row))
     kept: dict[str, Any] = {
         "origin": held_row.origin,
         "ratified": row.ratified or (held_row.ratified if same else None),
@@ -184,7 +184,8 @@ def _with(
     kept |= {key: getattr(held_row, key) for key in filled if key != "class"}
     kept["discovery"] = _settled(row.discovery, held_row.discovery)
     row = row.model_copy(update=kept)
-    return living if row == held_row else put(living, row, event, signed)
+    # As written, not as built: a tuple among a check's parameters is read back as a list.
+    return put(living, row, event, signed) if changed_fields(held_row, row) else living
 
 
 def _settled(found: Discovery | None, before: Discovery | None) -> Discovery | None:

@@ -155,8 +155,8 @@ def test_regrounding_writes_the_suite_and_the_command_that_asks_again(
     rerun = told(capsys, *words)["rerun"]
     assert rerun["traces"] == ["t1", "t2"]
     typed = shlex.split(rerun["command"])
-    assert typed[:2] == ["helix", "evaluate"]
-    main([*typed[1:], "hydra.run.dir=again"])
+    assert typed[-1] == "select.traces=[t1,t2]"
+    main([*typed[typed.index("evaluate") :], "hydra.run.dir=again"])
     plan = json.loads(Path("again", "plan.json").read_bytes())["decides"]
     assert plan["criteria"] == ["free"] and plan["suite"]["name"] == "desk"
     text = Path(rerun["suite"]).read_text(encoding="utf-8")

@@ -103,6 +103,7 @@ def test_retire_leaves_a_tombstone_and_twice_is_refused(
     [
         (("ratify", "nobody", "--by", "ada"), "the living suite has no row 'nobody'"),
         (("ratify", "guard", "--by", " "), "--by must name somebody"),
+        (("ratify", "guard", "--by", "ada", "--at", "soon"), "--at must be a date"),
         (("list", "--kind", "agnt"), "did you mean 'agent'"),
         (("freshness",), "add --subject-version V"),
         (("freshness", "--subject-version", "2", "--write"), "add --run RUN"),

@@ -83,6 +83,15 @@ def test_the_same_rows_leave_the_same_bytes(tmp_path: Path) -> None:
     assert (path.read_bytes(), history_path(path).read_bytes()) == before
 
 
+def test_a_row_that_was_built_in_python_equals_itself_read_back(tmp_path: Path) -> None:
+    built = row("a", **{"class": "code", "judgeInputs": [], "generality": "general-structural",
+                        "codeEval": {"primitive": "p", "tools": ("x", "y")}})  # fmt: skip
+    path = grown(tmp_path, built)
+    before = history_path(path).read_bytes()
+    grown(tmp_path, built)
+    assert history_path(path).read_bytes() == before
+
+
 def test_an_operators_word_outlives_mining() -> None:
     living = upsert(Living(Suite(suite="eval", criteria=())), [row("a", origin="operator")])
     living = ratify(living, "a", Ratified(by="ada", at="2026-01-02"))

@@ -140,7 +140,7 @@ def _act(args: argparse.Namespace) -> ExitCode:
         bench.check(after)
     entry = _entry(args, at, row, after)
     rerun = None
-    done = act(desk, entry, row, after)
+    done = act(desk, entry, row, after, version=bench.subject_version)
     if args.action == "re-ground":
         rerun = bench.reground(row, entry.fields)
     apply(bench.state, done)
