@@ -17,8 +17,10 @@ from helix.model.discovery import Determination, DiscoveryRecord, MinedRow, Tria
 from helix.model.lines import encode_line, encode_page
 from helix.model.plan import Plan
 from helix.model.sidelines import FailureLine
+from helix.model.subject import SubjectRecord
 from helix.model.verdict import Localize
 from helix.registry import Registry
+from helix.subject import subject_of
 from helix.suite.dumping import suite_page
 from helix.survey import manifest_lines
 
@@ -36,6 +38,7 @@ def write_run(
     (folder / "discovery.json").unlink(missing_ok=True)
     atomic_write(folder / "plan.json", encode_page(_plan(found, registry)))
     _lines(folder / "manifest.jsonl", manifest_lines(found.survey))
+    atomic_write(folder / "subject.json", encode_page(profile(found)))
     _lines(folder / DETERMINATIONS, map(encode_line, found.determinations))
     _lines(folder / "failures.jsonl", map(encode_line, _failures(found.determinations)))
     atomic_write(folder / "categories.json", encode_page(_categories(found)))
@@ -66,10 +69,18 @@ def record(found: Discovered) -> DiscoveryRecord:
         folded=found.emergent.folded,
         symptoms=found.emergent.symptoms,
         criteria=tuple(_rows(found)),
+        window=found.curve.window,
         saturated_at=found.curve.saturated_at,
         stopped=found.curve.stopped,
         usage=None if asked is None or asked.usage is None else msgspec.to_builtins(asked.usage),
+        detectors=dict(sorted(Counter(trial.norm.detector for trial in found.trials).items())),
     )
+
+
+def profile(found: Discovered) -> SubjectRecord:
+    """Return what is known of the subject over all traces that were found."""
+    subject = found.config.subject
+    return subject_of(subject, subject.tools, found.survey)
 
 
 def triage(found: Discovered) -> Triage:

@@ -159,7 +159,7 @@ def unbacked(examined: Examined) -> Iterator[Norm]:
             statement=f"Pass = what {place} says was done, a call of this run did.",
             code_eval={"primitive": "claimed-action", "field": path, "on_missing": "na"},
             fault=f"{place} claims a deed that no successful call of the run did",
-            strength="rule",
+            strength="reading",
             weight=2,
         )
 

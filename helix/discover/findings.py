@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -19,8 +19,13 @@ DETECTORS: tuple[Detector, ...] = (
     *arguments.DETECTORS,
     *orders.DETECTORS,
 )
-LED = {"missing-referent": ("malformed-argument",)}
-"""Which detector's finding at one place follows from which others'."""
+WRONG_ARGUMENTS = ("malformed-argument", "missing-referent", "missing-argument")
+LED = {
+    "missing-referent": ("malformed-argument",),
+    "tool-failure": WRONG_ARGUMENTS,
+    "unrecovered-failure": WRONG_ARGUMENTS,
+}
+"""Whose finding follows from whose, where both are about one call."""
 MOST_REFS = 6
 UNREAD = "code detected nothing, and nobody has read the trace"
 
@@ -66,18 +71,12 @@ def detections(trace: Trace, kept: Sequence[Trial]) -> tuple[Detection, ...]:
 def _leader(
     trial: Trial, refs: Sequence[Ref], found: Sequence[tuple[Trial, Sequence[Ref]]]
 ) -> Norm | None:
-    places = set(_places(refs))
+    steps = {ref.obs for ref in refs if ref.scan is None}
     for other, theirs in found:
         leads = other.norm.detector in LED.get(trial.norm.detector, ())
-        if leads and not places.isdisjoint(_places(theirs)):
+        if leads and any(ref.scan is None and ref.obs in steps for ref in theirs):
             return other.norm
     return None
-
-
-def _places(refs: Iterable[Ref]) -> Iterator[tuple[str, str]]:
-    for ref in refs:
-        if ref.scan is None:
-            yield ref.obs, ref.path
 
 
 def _refs(trace: Trace, refs: Sequence[Ref]) -> tuple[Ref, ...]:
@@ -94,7 +93,7 @@ def _detection(trial: Trial, trace: Trace, refs: tuple[Ref, ...], led_by: Norm |
         text = f"what {kept} of {n} traces do is what every trace should do"
         assumptions.append(Assumption(text=text, kind="normative"))
     if led_by is not None:
-        text = f"'{led_by.kind}' at the same place led to this"
+        text = f"'{led_by.kind}' in the same call led to this"
         assumptions.append(Assumption(text=text, kind="factual-intent"))
     return Detection(
         lens=norm.lens,

@@ -46,7 +46,7 @@ def _before(deed: str, route: str | None, traces: Sequence[Trace]) -> Iterator[N
         answered = [calls for calls in answered if calls]
         if len(answered) < max(_ENOUGH, _SHARE * len(runs)):
             continue
-        where = _usual(answered)
+        where = [(s, v) for s, v in _usual(answered) if _named(v, traces)]
         if len(answered) == len(runs) and not where:
             continue
         first: dict[str, Any] = {"tool": name}
@@ -90,6 +90,25 @@ def _usual(runs: Sequence[Sequence[Observation]]) -> list[Condition]:
         if len(sets) > count >= max(_ENOUGH, _SHARE * len(sets)):
             found.append((steps, value))
     return found
+
+
+def _named(value: Any, traces: Sequence[Trace]) -> bool:
+    """Whether an answer may be a condition: a flag, or a word that the agent was given.
+
+    A state of the world that most runs happen to meet (an order that was delivered) is none.
+    """
+    if isinstance(value, bool):
+        return True
+    word = re.compile(rf"(?<!\w){re.escape(value)}(?!\w)", re.IGNORECASE)
+    told = sum(any(word.search(text) for text in _instructions(trace)) for trace in traces)
+    return told * 2 >= len(traces)
+
+
+def _instructions(trace: Trace) -> Iterator[str]:
+    for _, leaf in leaves(trace.input):
+        if isinstance(leaf, str):
+            yield leaf
+    yield from (m.text for m in trace.transcript if m.role in ("system", "developer"))
 
 
 def outcomes(examined: Examined) -> Iterator[Norm]:

@@ -101,7 +101,7 @@ def fitted(pool: Sequence[Trial], broken: frozenset[str], healthy: frozenset[str
 def _about(trial: Trial, broken: frozenset[str]) -> bool:
     hit = len(broken & trial.fails.keys())
     covers = hit >= LEAST_COVERED * max(len(broken), len(trial.fails))
-    return covers and (len(broken) > 1 or broken == trial.fails.keys())
+    return covers and (hit > 1 or broken == trial.fails.keys())
 
 
 def known_as(
@@ -273,7 +273,7 @@ def _discovery(
 def identifier(name: str) -> str:
     """Return a criterion's id: the words of a category, in lower case, joined by hyphens."""
     words = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
-    return re.sub(r"[^\w]+", "-", words).strip("-").lower()[:120] or "unnamed"
+    return re.sub(r"[\W_]+", "-", words).strip("-").lower()[:120] or "unnamed"
 
 
 def _healthy(one: Determination) -> bool:

@@ -135,7 +135,8 @@ class Triage(Shape, omit_defaults=False, frozen=True, kw_only=True):
 class DiscoveryRecord(Shape, omit_defaults=False, frozen=True, kw_only=True):
     """discovery.json: all that the report of a discovery needs beside its lines (METHOD 85).
 
-    Null is not recorded. `usage` is the only part that depends on how it went.
+    Null is not recorded. `detectors` counts the checks that each detector of code suggested.
+    `usage` is the only part that depends on how it went.
     """
 
     schema_version: str = msgspec.field(default_factory=_version)
@@ -152,6 +153,8 @@ class DiscoveryRecord(Shape, omit_defaults=False, frozen=True, kw_only=True):
     folded: tuple[Category, ...]
     symptoms: tuple[str, ...]
     criteria: tuple[MinedRow, ...]
+    window: int
     saturated_at: int | None
     stopped: bool
     usage: dict[str, Any] | None
+    detectors: dict[str, int] | None = None

@@ -14,7 +14,6 @@ from helix.reports.words import counted
 
 WIDTH = 80
 NAME = 46
-_CLASSES = {"code": "code", "judge": "judge"}
 
 
 def discovered_text(found: DiscoveryRecord, written: Sequence[str], after: Sequence[str]) -> str:
@@ -93,7 +92,10 @@ def _criteria(rows: Sequence[MinedRow]) -> Iterator[str]:
 
 def _saturation(found: DiscoveryRecord) -> Iterator[str]:
     if found.saturated_at is None:
-        yield from _wrapped("Not saturated: among the last traces there were still new kinds.")
+        yield from _wrapped(
+            f"Not saturated: the traces looked at last, up to {found.window} in a row, brought "
+            "new kinds, or were too few to tell. More traces may show more."
+        )
         return
     how = "asking stopped there" if found.stopped else "all were examined all the same"
     yield from _wrapped(f"Saturated after {counted(found.saturated_at, 'trace')}; {how}.")
