@@ -12,7 +12,6 @@ import secrets
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Mapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final
 from urllib.parse import parse_qs
 
@@ -35,6 +34,7 @@ HOST: Final = "127.0.0.1"
 HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
 TOKEN_HEADER: Final = "x-helix-token"
 LARGEST_BODY: Final = 256 * 1024
+LONGEST_PATH: Final = 100
 HEADERS: Final = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
@@ -80,8 +80,16 @@ def bound(port: int) -> socket.socket:
 def serve(app: ASGIApp, listening: socket.socket) -> None:
     """Answer until the process is told to end, which raises KeyboardInterrupt."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # h11 bounds the headers; what is never sent to its end must not keep it from ending.
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, lifespan="off", server_header=False
+        app,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=2,
     )
     uvicorn.Server(config).run(sockets=[listening])
 
@@ -160,6 +168,8 @@ class Guard:
     def _answer(self, scope: Scope) -> Response | None:
         """Return what to say instead of going on."""
         headers = Headers(scope=scope)
+        if len(scope["path"]) > LONGEST_PATH:
+            return PlainTextResponse("Not Found", 404)
         refusal = self._stranger(headers)
         if refusal is not None:
             return PlainTextResponse(refusal, 403)
@@ -187,11 +197,9 @@ class Guard:
         return None
 
     def _kept(self, headers: Headers) -> str | None:
-        try:
-            morsel = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
-        except CookieError:
-            return None
-        return None if morsel is None else morsel.value
+        """Return the token of the cookie; cookies of other ports are sent along, in any shape."""
+        pairs = (part.partition("=") for part in headers.get("cookie", "").split(";"))
+        return next((value for name, _, value in pairs if name.strip() == self._cookie), None)
 
     def _is_token(self, given: str | None) -> bool:
         known = self._token.encode("utf-8")

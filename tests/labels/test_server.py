@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -132,6 +134,32 @@ def test_another_origin_is_refused_even_with_the_token(
     assert (folder / "ada.jsonl").read_bytes() == before
 
 
+@pytest.mark.parametrize("other", ['prefs={"a": 1, "b"}', "a b=c", "set[]=1", "=", "x", "\xff"])
+def test_cookies_that_another_port_has_set_lock_nobody_out(server: Served, other: str) -> None:
+    mine = own(server)["Cookie"]
+    for cookie in (f"{other}; {mine}", f"{mine}; {other}", f"{other};{mine};{other}"):
+        assert ask(server, "/cell/0", Cookie=cookie)[0] == 200
+
+
+def test_a_request_to_talk_on_another_protocol_is_answered_as_any_other(server: Served) -> None:
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Version": "13"}
+    assert ask(server, "/cell/0", **upgrade)[0] == 403
+    assert ask(server, "/cell/0", **own(server), **upgrade)[0] == 200
+
+
+def test_requests_that_never_end_keep_nobody_waiting(folder: Path) -> None:
+    with served(folder, labels="slow.jsonl") as server, contextlib.ExitStack() as held:
+        host = f"Host: 127.0.0.1:{server.port}"
+        body = [host, *(f"{k.replace('_', '-')}: {v}" for k, v in own(server).items())]
+        for lines in ([host], [*body, "Content-Length: 100", "", "{"]):
+            for _ in range(50):
+                line = held.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+                line.sendall("\r\n".join(["POST /undo HTTP/1.1", *lines]).encode("ascii"))
+        assert ask(server, "/cell/0", **own(server))[0] == 200
+        server.process.terminate()
+        assert server.process.wait(timeout=20) == 0
+
+
 def test_a_post_by_cookie_must_say_its_origin(server: Served) -> None:
     headers = {"Cookie": own(server)["Cookie"], "Content_Type": "application/json"}
     assert ask(server, "/cell/0", "POST", b'{"label": "pass"}', **headers)[0] == 403
@@ -141,7 +169,7 @@ def test_a_post_by_cookie_must_say_its_origin(server: Served) -> None:
     "path",
     ["/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%2fsuite.yaml", "//etc/passwd",
      "/label.css/../suite.yaml", "/ada.jsonl", "/static/x", "/cell/-1", "/cell/99999",
-     "/cell/0/../../x", "/cell/x"],
+     "/cell/0/../../x", "/cell/x", f"/cell/{'9' * 5000}"],
 )  # fmt: skip
 def test_no_path_leads_to_a_file(server: Served, path: str) -> None:
     status, headers, body = ask(server, path, Cookie=own(server)["Cookie"])

@@ -76,7 +76,7 @@ def test_what_cannot_be_served_is_said(folder: Path) -> None:
 def test_it_says_how_far_the_rater_is_at_the_start_and_at_the_end(folder: Path) -> None:
     pytest.importorskip("uvicorn", reason="the extra `serve` is not installed")
     line = {"trace": "t1", "criterion": "kind", "label": "pass", "rater": "ada"}
-    (folder / "ada.jsonl").write_text(json.dumps(line) + '\n{"trace": "t2', encoding="utf-8")
+    (folder / "ada.jsonl").write_text(json.dumps(line) + '\n{"schemaV', encoding="utf-8")
     with served(folder) as running:
         running.ready()
         running.process.terminate()
