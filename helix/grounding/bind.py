@@ -57,11 +57,6 @@ def naming(term: str, tools: frozenset[str]) -> Named:
     return Named("value" if _ID.fullmatch(bare) else "words", bare)
 
 
-def same_term(one: str, other: str) -> bool:
-    """Whether two spellings are one term: case and whitespace aside."""
-    return _key(one) == _key(other)
-
-
 def bind(verdict: Verdict, terms: Sequence[str], ground: Ground) -> Verdict:
     """Return the verdict with the bindings that code decides, the judge's where code cannot.
 

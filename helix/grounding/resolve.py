@@ -21,7 +21,8 @@ import re2
 
 from helix.errors import PathError
 from helix.fieldpath import MISSING, parse, parse_relative
-from helix.grounding.texts import as_text, fold, leaves, occurrences, stands_in
+from helix.grounding.texts import Leaf, as_text, fold, leaves, occurrences, stands_in
+from helix.model.canonical import Same
 from helix.model.section import between
 from helix.model.select import at_address, owner, select
 from helix.model.trace import Observation, Trace
@@ -157,14 +158,23 @@ def _source_text(trace: Trace, ref: Ref, value: Any) -> str | None:
 
 def _common(trace: Trace, cited: str) -> bool:
     count = 0
-    for leaf in leaves(trace):
+    for leaf, text in _folded(Same(trace)):
+        if cited not in text:
+            continue
         if isinstance(leaf.value, str):
-            count += sum(1 for _ in occurrences(cited, fold(leaf.value)))
-        elif cited == leaf.text:
+            count += sum(1 for _ in occurrences(cited, text))
+        elif cited == text:
             count += 1
         if count > COMMON:
             return True
     return False
+
+
+@lru_cache(maxsize=4)
+def _folded(same: Same) -> tuple[tuple[Leaf, str], ...]:
+    """Return every leaf of a trace with its text as it is compared: a reply may hold many refs."""
+    found = ((leaf, leaf.text) for leaf in leaves(same.value))
+    return tuple((leaf, fold(t) if isinstance(leaf.value, str) else t) for leaf, t in found)
 
 
 def _where_else(trace: Trace, ref: Ref, cited: str) -> str:
@@ -174,8 +184,8 @@ def _where_else(trace: Trace, ref: Ref, cited: str) -> str:
         lead = f"'{ref.obs}' has no field '{ref.path}'"
     else:
         lead = "the text does not stand there"
-    for leaf in leaves(trace):
-        if isinstance(leaf.value, str) and stands_in(cited, fold(leaf.value)):
+    for leaf, text in _folded(Same(trace)):
+        if cited in text and isinstance(leaf.value, str) and stands_in(cited, text):
             return f"{lead}; it stands in {leaf.obs} {leaf.path}"
     return f"{lead}, nor anywhere else in the trace"
 
