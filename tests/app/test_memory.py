@@ -22,9 +22,11 @@ def judge(request):
     if request.unit.role == "verifier":
         return {"nonce": request.nonce, "reviews": []}
     ref = {"obs": "t1", "path": "output.response", "value": "Your table is booked."}
-    return {"nonce": request.nonce, "verdicts": [
-        {"criterionId": "polite", "claim": "it says so", "critique": "read it",
-          "litmus": {"premise": ""}, "refs": [ref], "result": "pass", "confidence": 1}]}
+    said = {"criterionId": "polite", "claim": "it says so", "critique": "read it",
+            "litmus": {"premise": ""}, "refs": [ref], "result": "pass", "confidence": 1}
+    if request.unit.axis == "criterion":
+        return {"nonce": request.nonce, "bindings": [], **said}
+    return {"nonce": request.nonce, "verdicts": [said]}
 """
 
 
@@ -96,8 +98,9 @@ def test_an_unknown_entry_is_told_with_the_nearest(
     assert (code, out, "did you mean 'lead'?" in err) == (2, "", True)
 
 
+@pytest.mark.parametrize("axis", [[], ["judge.two_pass=true"], ["judge.axis=criterion"]])
 def test_a_run_tells_what_it_knows_and_no_judge_or_verifier_is_told(
-    here: Path, capsys: pytest.CaptureFixture[str]
+    here: Path, capsys: pytest.CaptureFixture[str], axis: list[str]
 ) -> None:
     add(capsys, f"I like {CANARY}.", "--name", "likes", "--title", f"Title {CANARY}")
     add(capsys, "I am for improve.", "--name", "later", "--lifecycle", "improve")
@@ -107,7 +110,7 @@ def test_a_run_tells_what_it_knows_and_no_judge_or_verifier_is_told(
     script = scripted(here, JUDGE)["script"]
     _, _, err = ran(capsys, "evaluate", "subject.traces=runs.jsonl", "criteria.file=suite.yaml",
                     "judge=scripted", f"judge.script={script}", "judge.model=m",
-                    "hydra.run.dir=out")  # fmt: skip
+                    "hydra.run.dir=out", *axis)  # fmt: skip
     assert "1 memory entry known: likes; no judge or verifier is given them" in err
     assert "1 memory file with faults" in err
     asked = (here / "asked").read_text(encoding="utf-8")
@@ -117,6 +120,25 @@ def test_a_run_tells_what_it_knows_and_no_judge_or_verifier_is_told(
     assert [known["name"] for known in meta["awareness"]["memory"]] == ["likes"]
     for name in ("plan.json", "scorecard.json", "verdicts.jsonl", "report.html"):
         assert CANARY not in (here / "out" / name).read_text(encoding="utf-8")
+
+
+def test_discover_is_given_preferences_inside_their_own_fence(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(capsys, f"I like {CANARY}.", "--name", "likes")
+    write(here, desk_trace())
+    script = scripted(here, JUDGE)["script"]
+    _, _, err = ran(capsys, "discover", "subject.traces=runs.jsonl", "judge=scripted",
+                    f"judge.script={script}", "judge.model=m", "hydra.run.dir=out",
+                    "subject.purpose=to book tables")  # fmt: skip
+    assert "1 memory entry known: likes" in err
+    asked = (here / "asked").read_text(encoding="utf-8").splitlines()
+    assert {line.split()[0] for line in asked} == {"determiner"}
+    for line in asked:
+        before, fence, inside = line.partition("<<<PREFERENCES")
+        within, end, after = inside.partition("PREFERENCES")
+        assert fence and end
+        assert (CANARY in before, CANARY in within, CANARY in after) == (False, True, False)
 
 
 def test_without_memory_nothing_is_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
