@@ -14,19 +14,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from helix.errors import SuiteError, did_you_mean
 from helix.files import atomic_write, held
 from helix.model.canonical import digest_bytes
 from helix.model.criterion import Criterion, Discovery, Ratified, Suite
-from helix.model.history import HISTORY_SCHEMA_VERSION, Change, Event, Leg
-from helix.model.lines import decode_line, encode_line
+from helix.model.history import Change, Event, Leg
+from helix.model.lines import encode_line
 from helix.suite.dumping import rows_page
-from helix.suite.load import SuiteFile, from_source
+from helix.suite.lineage import history_path, read_history
+from helix.suite.load import load
 from helix.suite.mined import completed
-from helix.suite.problems import raise_errors
-from helix.suite.source import marker_line, parse, read_text
 
 FOLDER = "living-suite"
 _ATTRIBUTES = b"*.suite.yaml text eol=lf merge=union\n*.history.jsonl text eol=lf merge=union\n"
@@ -71,11 +68,6 @@ class Signed:
 def suite_path(state: str | Path, leg: Leg = "eval") -> Path:
     """Return where the living suite of a leg lies under `paths.state`."""
     return Path(state) / FOLDER / f"{leg}.suite.yaml"
-
-
-def history_path(suite: Path) -> Path:
-    """Return the history that lies beside a living suite."""
-    return suite.with_name(suite.name.removesuffix(".suite.yaml") + ".history.jsonl")
 
 
 def upsert(
@@ -132,13 +124,10 @@ def read(state: str | Path, leg: Leg = "eval") -> Living:
     unknown key, an id of the history that has no row.
     """
     path = suite_path(state, leg)
-    history = _history(history_path(path))
+    history = tuple(change for _, change in read_history(history_path(path)))
     if not path.exists() and not history:
         return Living(Suite(suite=leg, criteria=()), seen=_seen(path))
-    file = from_source(parse(read_text(path), str(path)))
-    raise_errors(file.problems)
-    _none_lost(file, history, history_path(path))
-    return Living(file.suite, tuple(change for _, change in history), _seen(path))
+    return Living(load(path).suite, history, _seen(path))
 
 
 def write(state: str | Path, living: Living, leg: Leg = "eval") -> Path:
@@ -236,40 +225,3 @@ def _active(living: Living, criterion_id: str) -> Criterion:
     if row.status == "retired":
         raise SuiteError(f"'{criterion_id}' is retired, and a tombstone stays one")
     return row
-
-
-def _history(path: Path) -> list[tuple[int, Change]]:
-    if not path.exists():
-        return []
-    text = read_text(path)
-    if at := marker_line(text):
-        raise SuiteError(f"{path}:{at}: a merge conflict is left: keep the lines of both sides")
-    found = []
-    for at, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            found.append((at, _change(path, at, line)))
-    return found
-
-
-def _change(path: Path, at: int, line: str) -> Change:
-    try:
-        change = decode_line(line.encode("utf-8", "surrogatepass"), Change)
-    except (ValueError, msgspec.MsgspecError) as error:
-        raise SuiteError(f"{path}:{at}: the line is no change of a criterion: {error}") from None
-    if change.schema_version.partition(".")[0] != HISTORY_SCHEMA_VERSION.partition(".")[0]:
-        raise SuiteError(
-            f"{path}:{at}: schemaVersion must be {HISTORY_SCHEMA_VERSION} "
-            f"(got {change.schema_version})"
-        )
-    return change
-
-
-def _none_lost(file: SuiteFile, history: Sequence[tuple[int, Change]], path: Path) -> None:
-    ids = {row.criterion.criterion_id for row in file.rows}
-    for at, change in history:
-        if change.criterion_id not in ids:
-            raise SuiteError(
-                f"{path}:{at}: '{change.criterion_id}' was {change.event} and is lost: "
-                f"{file.source.file} has no row of this id; put it back from git, and retire it "
-                "where it is done with"
-            )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from helix.errors import SuiteError, did_you_mean
 from helix.model.criterion import Criterion, Suite
+from helix.suite.lineage import breaches
 from helix.suite.problems import Finding, from_validation, known_keys, raise_errors
 from helix.suite.source import Source, read
 
@@ -56,8 +57,14 @@ class SuiteFile:
 
 
 def load(file: str | Path) -> SuiteFile:
-    """Read a criteria file; SuiteError where it is no YAML, or no suite at all."""
-    return from_source(read(file))
+    """Read a criteria file; SuiteError where it is no YAML, or no suite at all.
+
+    What the history beside a living suite names and the suite has lost is one of its problems.
+    """
+    found = from_source(read(file))
+    raws = enumerate(found.source.value["criteria"])
+    statuses = {row_id(raw, at): isinstance(raw, dict) and raw.get("status") for at, raw in raws}
+    return replace(found, problems=(*found.problems, *breaches(str(file), statuses)))
 
 
 def from_source(source: Source) -> SuiteFile:

@@ -9,7 +9,8 @@ import pytest
 
 from helix.app.cli import main
 from helix.model.criterion import Criterion
-from helix.suite.living import Signed, history_path, read, suite_path, upsert, write
+from helix.suite.lineage import history_path
+from helix.suite.living import Signed, read, suite_path, upsert, write
 from tests.suite.test_mined import WHOLE
 
 OWN = """\

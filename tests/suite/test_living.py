@@ -12,14 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import helix.registry
 from helix.errors import SuiteError
 from helix.model.criterion import Criterion, Ratified, Suite
+from helix.suite import compile, load
 from helix.suite.dumping import rows_page
+from helix.suite.lineage import history_path
 from helix.suite.living import (
     Living,
     Signed,
     assert_monotonic_growth,
-    history_path,
     ratify,
     read,
     retire,
@@ -158,10 +160,21 @@ def test_a_row_that_was_deleted_by_hand_is_missed(tmp_path: Path) -> None:
     path = grown(tmp_path, row("a"), row("b"))
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join(lines[:-2]), encoding="utf-8")
-    with pytest.raises(SuiteError, match=r"eval\.history\.jsonl:2: 'b' was mined and is lost"):
+    with pytest.raises(SuiteError, match=r"eval\.history\.jsonl:2: b: was mined and is lost"):
         read(tmp_path)
+    with pytest.raises(SuiteError, match=r":2: b: was mined and is lost"):
+        compile(load(path), helix.registry.load(entry_points=()))
     path.unlink()
     with pytest.raises(SuiteError, match="no file"):
+        read(tmp_path)
+
+
+def test_a_tombstone_that_was_woken_by_hand_is_seen(tmp_path: Path) -> None:
+    path = grown(tmp_path, row("a"))
+    write(tmp_path, retire(read(tmp_path), "a", Signed("ada")))
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(", status: retired", ""), encoding="utf-8")
+    with pytest.raises(SuiteError, match=r"history\.jsonl:2: a: was retired and is active"):
         read(tmp_path)
 
 
