@@ -16,6 +16,7 @@ from helix.discover.saturation import Curve, curve, stopped
 from helix.engine.asking import Asker
 from helix.engine.drive import Job, OnEvent, Outcome, run_jobs
 from helix.engine.limits import Limits, share_of
+from helix.judging import is_usable
 from helix.judging.determiner import DeterminerSettings, determine
 from helix.judging.packet import PacketSettings
 from helix.judging.room import with_room_to_determine
@@ -87,6 +88,7 @@ class Determiner:
         shard = self.config.shard
         limits = Limits(share_of(self.config.limits, shard.index, shard.count))
         found, opened = Asked(), [self._backend()]
+        usable = is_usable if self.config.cache.refresh == "unusable" else None
         with contextlib.ExitStack() as stack:
             store = None
             if self.judge.cacheable:
@@ -94,7 +96,7 @@ class Determiner:
                 store = stack.enter_context(cache.open(self.config.paths.state))
 
             while batch := next_batch(found, traces, code, self.config):
-                asker = Asker(self.judge, opened[-1], limits, store=store)
+                asker = Asker(self.judge, opened[-1], limits, store=store, usable=usable)
                 self._carry_out([traces[name] for name in batch], asker, found, on_event)
                 found.order += batch
                 found.curve = curve(_kinds(found, code), self.config.discover.window)
