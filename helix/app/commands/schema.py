@@ -26,10 +26,20 @@ SHAPES = {
     "dataset-row": ("helix.model.dataset", "DatasetRow", "one line of a dataset's rows.jsonl"),
     "dataset-task": ("helix.model.dataset", "TaskTemplate", "one line of a dataset's tasks.jsonl"),
     "decision": ("helix.model.sidelines", "DecisionLine", "one line of decisions.jsonl"),
+    "determination": (
+        "helix.model.discovery",
+        "Determination",
+        "one line of determinations.jsonl",
+    ),
     "disagreement": (
         "helix.model.validation",
         "Disagreement",
         "one line of disagreements.jsonl",
+    ),
+    "discovery": (
+        "helix.model.discovery",
+        "DiscoveryRecord",
+        "discovery.json, the result of a discovery",
     ),
     "failure": ("helix.model.sidelines", "FailureLine", "one line of failures.jsonl"),
     "judge": ("helix.model.judges", "JudgeSpec", "one line of judges.jsonl, a row's fixed prompt"),
