@@ -97,7 +97,10 @@ class Needed(Whole, frozen=True, kw_only=True):
 
 
 class Wanted(Whole, frozen=True, kw_only=True):
-    """What to label next for ± `width`; `fails` is the best part of human fails among them."""
+    """What to label next for ± `width`; `failsShare` is the best part of human fails among them.
+
+    It is null while one class has no label that was compared.
+    """
 
     width: float
     passes: Needed

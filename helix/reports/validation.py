@@ -5,12 +5,12 @@ Names come from labels and traces, so they are made visible first. Lines are at 
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from helix.model.validation import (
-    Corrected,
     CriterionValidation,
     Disagreement,
     Drift,
@@ -46,7 +46,7 @@ def validation_text(
         [*_next(found.overall), ""],
         _drift(found.drift),
         _compared(found),
-        _apart(apart),
+        _apart(apart, os.path.dirname(written[0]) if written else ""),
         [line for warning in found.warnings for line in _wrapped(f"Warning: {warning}.")],
         [f"Written: {file}" for file in written],
     ]
@@ -62,7 +62,8 @@ def _labels(found: Validation) -> Iterator[str]:
         f"on suite {one_line(found.suite)}."
     )
     aside = [(labels.outside, "outside this run"), (labels.disputed, "disputed")]
-    aside += [(labels.examples, "of examples in the prompt")]
+    if found.split != "train":
+        aside.append((labels.examples, "of examples in the prompt"))
     told = [f"{n:,} {words}" for n, words in aside if n]
     if told:
         yield from _wrapped(f"Left out: {', '.join(told)}.")
@@ -111,7 +112,7 @@ def _rate(rate: Rate) -> str:
 
 def _overall(measured: Measured) -> Iterator[str]:
     table = measured.confusion
-    yield "                judge pass   judge fail"
+    yield "                Helix pass   Helix fail"
     yield f"  people pass   {table.pass_pass:>10,}   {table.pass_fail:>10,}"
     yield f"  people fail   {table.fail_pass:>10,}   {table.fail_fail:>10,}"
     kappa = "undefined" if measured.kappa is None else f"{measured.kappa:.2f}"
@@ -122,24 +123,35 @@ def _overall(measured: Measured) -> Iterator[str]:
         f"Abstentions: {away.over} where people decide (of which {away.not_adjudicated} were not "
         f"adjudicated), {away.under} decided where people cannot, {away.agreed} undecided by both."
     )
-    yield from _corrected(measured.corrected)
+    yield from _corrected(measured)
 
 
-def _corrected(rate: Corrected) -> Iterator[str]:
+def _corrected(measured: Measured) -> Iterator[str]:
+    rate = measured.corrected
     seen = f"{rate.seen.k}/{rate.seen.n}" if rate.seen.n else "undefined"
     if rate.value is None:
         yield from _wrapped(
-            f"Pass rate: {seen} as judged; corrected: undefined, because the labels do not show "
-            "that the judge tells a pass from a fail."
+            f"Pass rate: {seen} as Helix decided; corrected: undefined, because {_why(measured)}."
         )
         return
+    yield f"Pass rate: {seen} as Helix decided."
     clipped = f" (clipped; the formula gives {rate.raw:.3f})" if rate.clipped else ""
-    yield from _wrapped(
-        f"Pass rate: {seen} as judged; corrected {rate.value:.3f} {_ends(rate.interval)}{clipped}; "
-        f"by seeded draws {_ends(rate.jeffreys)}; by PPI {_value(rate.ppi)} "
-        f"{_ends(rate.ppi_interval)}; with abstentions as fails {_value(rate.abstentions_fail)}, "
-        f"as passes {_value(rate.abstentions_pass)}."
-    )
+    yield f"  corrected        {rate.value:.3f} {_ends(rate.interval)}{clipped}"
+    if rate.jeffreys is not None:
+        yield f"  by seeded draws        {_ends(rate.jeffreys)}"
+    if rate.ppi is not None:
+        yield f"  by PPI           {rate.ppi:.3f} {_ends(rate.ppi_interval)}"
+    low, high = _value(rate.abstentions_fail), _value(rate.abstentions_pass)
+    yield f"  abstentions as fails {low}, as passes {high}"
+
+
+def _why(measured: Measured) -> str:
+    for word, rate in (("pass", measured.tpr), ("fail", measured.tnr)):
+        if rate.n == 0:
+            return f"no {word} label was compared"
+    if not measured.corrected.seen.n:
+        return "nothing was decided"
+    return "the labels do not show that a pass is told from a fail"
 
 
 def _next(measured: Measured) -> Iterator[str]:
@@ -201,12 +213,14 @@ def _pairs(pairs: Pairs) -> str:
     )
 
 
-def _apart(apart: Sequence[Disagreement]) -> Iterator[str]:
+def _apart(apart: Sequence[Disagreement], folder: str) -> Iterator[str]:
+    """Yield the first cells of each kind, their links as they lead from where one is."""
     for kind, group in groupby(sorted(apart, key=lambda d: d.kind), key=lambda d: d.kind):
         found = list(group)
         yield f"{kind}: {counted(len(found), 'cell')}"
         for one in found[:SHOWN]:
-            told = f"{one_line(one.trace, 60)}, {one_line(one.criterion_id)}: {one.link}"
+            link = os.path.normpath(os.path.join(folder, one.link))
+            told = f"{one_line(one.trace, 60)}, {one_line(one.criterion_id)}: {link}"
             yield from _wrapped(told, indent="  ")
         if len(found) > SHOWN:
             yield f"  and {len(found) - SHOWN:,} more"

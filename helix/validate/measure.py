@@ -188,7 +188,10 @@ def _corrected(
 def _wanted(
     run: Sequence[Cell], tpr: Share, tnr: Share, passes: int, fails: int, width: float
 ) -> Wanted:
-    """Return the labels to come; rates are drawn towards a half, so that 9 of 9 is no certainty."""
+    """Return the labels to come; rates are drawn towards a half, so that 9 of 9 is no certainty.
+
+    Without a label of each class no split is best: the other one has to come first.
+    """
     likely = {name: _drawn(share) for name, share in (("tpr", tpr), ("tnr", tnr))}
     seen = _drawn(share_of([cell for cell in run if cell.decided], _passed))
     theta = rogan_gladen(seen, likely["tpr"], likely["tnr"])
@@ -196,9 +199,9 @@ def _wanted(
         width=width,
         passes=_needed(likely["tpr"], passes, width),
         fails=_needed(likely["tnr"], fails, width),
-        fails_share=None
-        if theta is None
-        else best_split(theta.value, likely["tpr"], likely["tnr"]),
+        fails_share=best_split(theta.value, likely["tpr"], likely["tnr"])
+        if theta is not None and passes and fails
+        else None,
     )
 
 

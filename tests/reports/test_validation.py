@@ -58,7 +58,8 @@ GOOD = cells("polite", ("pass", "pass", 40), ("fail", "fail", 30), ("pass", "fai
 def test_what_is_undefined_is_said_to_be() -> None:
     text = validation_text(validation(cells("polite", ("pass", "pass", 3))), (), ())
     assert "undefined" in text
-    assert "corrected: undefined" in text
+    assert "corrected: undefined, because no fail label was compared." in " ".join(text.split())
+    assert "human fails" not in text
     assert "kappa undefined" in text
     assert "no fail label was compared, so TNR is undefined" in text
 
@@ -75,6 +76,22 @@ def test_names_cannot_act_on_the_terminal_and_lines_fit() -> None:
     assert "false-fail: 7 cells" in text and "and 2 more" in text
     told = [line for line in text.splitlines() if "x" * 40 not in line]
     assert max(map(len, told)) <= 80
+
+
+def test_a_link_leads_from_where_one_is_to_the_page() -> None:
+    apart = Disagreement(
+        kind="false-fail", trace="t1", criterion_id="polite", human="pass", said="fail",
+        link="../before/report.html#t0-c0",
+    )  # fmt: skip
+    text = validation_text(validation(GOOD), [apart], ["out/now/validation.json"])
+    assert "  t1, polite: out/before/report.html#t0-c0\n" in text
+
+
+def test_examples_of_the_prompt_are_left_out_of_every_split_but_their_own() -> None:
+    counts = msgspec.structs.replace(validation(GOOD).labels, examples=3)
+    for split, told in (("test", True), ("train", False)):
+        text = validation_text(validation(GOOD, labels=counts, split=split), (), ())
+        assert ("3 of examples in the prompt" in text) == told
 
 
 def test_labels_that_were_left_out_are_counted() -> None:

@@ -157,3 +157,4 @@ def test_what_to_label_next_is_told_from_drawn_in_rates() -> None:
     assert (wanted.passes.have, wanted.fails.have) == (40, 6)
     assert wanted.passes.wilson < wanted.fails.wilson
     assert wanted.fails_share is not None and 0 < wanted.fails_share < 1
+    assert measured(("pass", "pass", 40)).wanted.fails_share is None
