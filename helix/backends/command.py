@@ -19,10 +19,10 @@ from typing import Any
 
 import msgspec
 
-from helix.backends.redaction import redacted
 from helix.backends.settings import section_of
 from helix.errors import ConfigError
 from helix.model.request import Reply, Request, Unavailable
+from helix.redaction import redacted
 from helix.registry import JudgeSettings
 
 ENVELOPE = "helixReply"

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from helix.backends.faults import Refused, meaning
-from helix.backends.redaction import redacted
 from helix.backends.settings import section_of
 from helix.errors import ConfigError, PinError
 from helix.model.request import Pin, Price, Reply, Request, Usage
+from helix.redaction import redacted
 from helix.registry import JudgeSettings
 
 _LISTED = ("input_cost_per_token", "output_cost_per_token")

@@ -15,6 +15,7 @@ from helix.engine.meter import Meter
 from helix.engine.pace import Told, pause
 from helix.errors import BackendError, HelixError, PinError
 from helix.model.request import NoReply, Pending, Reply, ReplySource, Request, Unavailable
+from helix.redaction import redacted
 from helix.registry import Backend, Judge
 
 A = TypeVar("A", Reply | NoReply, Reply | NoReply | Unavailable)
@@ -217,6 +218,7 @@ class Asker:
             async with asyncio.timeout(deadline) as limit:
                 reply: object = await self._backend.ask(request)
         except Unavailable as error:
+            error.text = redacted(error.text)
             return error
         except (Pending, BackendError, PinError):
             raise
@@ -236,4 +238,4 @@ def _from(answer: A, source: ReplySource) -> A:
 
 
 def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:_TOLD]
+    return redacted(f"{type(error).__name__}: {error}")[:_TOLD]

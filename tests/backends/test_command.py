@@ -14,12 +14,12 @@ import msgspec
 import pytest
 
 from helix.backends.command import MOST_BYTES
-from helix.backends.redaction import secrets
 from helix.errors import ConfigError, PinError
 from helix.model.config import Config, JudgeConfig, VerifierConfig
 from helix.model.request import Message, Pin, Reply, Request, Unavailable, Unit, Usage
 from helix.model.sound import faults
 from helix.pins import make_pin
+from helix.redaction import secrets
 from helix.registry import Backend, JudgeSettings, load
 
 UNIT = Unit("judge", "trajectory", "t", "d", ("polite",), "c", 0)

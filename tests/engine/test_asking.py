@@ -179,6 +179,20 @@ def test_a_budget_that_cannot_be_kept_stops_after_the_reply_that_recorded_nothin
     assert limits.meter.calls == 1
 
 
+@pytest.mark.parametrize("fault", [ValueError, Unavailable])
+def test_no_complaint_of_a_judge_holds_a_secret_of_the_environment(
+    fault: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DESK_TOKEN", "planted-0123456789")
+
+    def judge(asked: Request) -> Reply:
+        raise fault("https://desk/?t=planted-0123456789 is not there")
+
+    (answer,) = run(ask_all(asker(judge)[0], [request()]))
+    assert isinstance(answer, NoReply)
+    assert answer.text.endswith("https://desk/?t=[DESK_TOKEN] is not there")
+
+
 def test_a_sum_over_a_reply_that_recorded_nothing_is_none_and_not_what_the_others_add_up_to() -> (
     None
 ):
