@@ -1,8 +1,8 @@
 """A judge behind a provider's API, called through litellm (METHOD 42, DESIGN “Judge boundary”).
 
 litellm takes seconds to import, so that it is imported when a judge is opened. Of it only
-`acompletion`, `validate_environment`, the price list and the closing of clients are used: no
-retries, no routing, no cache, no dropping of parameters.
+`acompletion`, `validate_environment`, `get_llm_provider`, the price list and the closing of clients
+are used: no retries, no routing, no cache, no dropping of parameters.
 """
 
 from __future__ import annotations
