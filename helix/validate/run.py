@@ -88,7 +88,9 @@ def _measured(
     finished: Finished | None = None,
 ) -> Validated:
     wanted, at = config.validation, now.isoformat(timespec="seconds")
-    cells = cells_of(run, task.labelled.words)
+    # What labels say of a judge says nothing of rows that none of them is about.
+    about = task.labelled.criteria
+    cells = [cell for cell in cells_of(run, task.labelled.words) if cell.criterion in about]
     if counts_once(wanted):
         _use(config, task, at)
     labelled = [cell for cell in cells if cell.human is not None]
@@ -218,6 +220,8 @@ def _warnings(
             "them and add validation.adjudicated=FILE"
         )
     shifted = [row.criterion_id for row in rows if row.measured.corrected.shifted]
+    if overall.corrected.shifted and not shifted:
+        shifted = ["all criteria together"]
     if shifted:
         yield (
             f"the labelled traces differ from the run on {', '.join(shifted)}: the two corrections "

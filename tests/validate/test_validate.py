@@ -53,6 +53,12 @@ def test_a_judge_is_measured_and_stands_as_its_counts_say(desk: Desk) -> None:
     assert row.measured.corrected.seen.n == 175
 
 
+def test_rows_without_a_label_are_no_part_of_what_is_measured(desk: Desk) -> None:
+    found = desk.validate({"labels": ["labels.jsonl"], "split": "dev"}).validation
+    assert found is not None and [row.criterion_id for row in found.criteria] == ["polite"]
+    assert found.overall == found.criteria[0].measured
+
+
 def test_what_is_written_says_the_same(desk: Desk) -> None:
     found = desk.validate(HELD_OUT)
     written = json.loads((desk.folder / "run0" / "validation.json").read_text("utf-8"))
