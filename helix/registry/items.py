@@ -175,13 +175,15 @@ class Sampler:
 class Renderer:
     """A projection of a run report to bytes; `filename` is its place in the run directory.
 
-    `filename` is None for a renderer that writes to standard output.
+    `filename` is None for a renderer that writes to standard output. `discovery` projects the
+    report of a discovery; it is None for a renderer that has no view of one.
     """
 
     name: str
     version: str
     filename: str | None
     render: Callable[[Any], bytes]
+    discovery: Callable[[Any], bytes] | None = None
 
 
 @dataclass(frozen=True, slots=True)

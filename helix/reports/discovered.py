@@ -1,111 +1,128 @@
-"""What a discovery found, as text: kinds of failure, criteria, what to type next.
+"""What a discovery found, on a terminal: kinds of failure, criteria, what was read, what to type.
 
-Names come from traces, so they are made visible first. Lines are at most 80 columns.
+Names come from traces, so they are made visible first.
 """
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator, Sequence
+from functools import partial
 
-from helix.model.discovery import Category, DiscoveryRecord, MinedRow
+from rich.cells import cell_len, set_cell_size
+
+from helix.reports import discovery_facts as facts
+from helix.reports import summary
+from helix.reports.discovery import DiscoveryReport, KindView
+from helix.reports.textpage import TextPage, for_this_console
 from helix.reports.visible import one_line
-from helix.reports.words import counted
+from helix.reports.words import counted, duration
 
-WIDTH = 80
-NAME = 46
-
-
-def discovered_text(found: DiscoveryRecord, written: Sequence[str], after: Sequence[str]) -> str:
-    """Return the terminal text; `written` are the files to read on in, `after` the last lines."""
-    parts = [
-        [*_triage(found), ""],
-        [*_kinds(found), ""],
-        [*_criteria(found.criteria), ""],
-        [*_saturation(found), ""],
-        [f"Written: {file}" for file in written],
-        list(after),
-    ]
-    return "\n".join(line for part in parts for line in part) + "\n"
+NARROW = 64
+SHOWN, SHOWN_REASONS = 20, 10
 
 
-def _triage(found: DiscoveryRecord) -> Iterator[str]:
-    triage = found.triage
-    yield from _wrapped(
-        f"{one_line(found.subject)}: {counted(triage.examined, 'trace')} examined of "
-        f"{triage.found:,} found; {triage.cut_off:,} cut off and set aside, {triage.unreadable:,} "
-        "unreadable."
-    )
-    yield from _wrapped(
-        f"Determined: {triage.fail:,} fail, {triage.passed:,} pass, {triage.uncertain:,} uncertain."
-    )
-    if found.judge is None:
-        yield from _wrapped(
-            "Code alone looked: what it did not detect is no pass. To have the traces read, add "
-            "judge=dispatch judge.model=NAME (or another judge)."
-        )
+def print_discovery(report: DiscoveryReport) -> bytes:
+    """Return the report as UTF-8 for this process's standard output: its width and colour."""
+    return for_this_console(partial(discovered_text, report))
+
+
+def discovered_text(report: DiscoveryReport, width: int, color: bool, ascii: bool) -> str:
+    """Return the report as terminal text.
+
+    Lines are at most `width` columns, except for paths and commands, which are never broken.
+    `ascii` leaves no other character; without `color` there is no escape sequence at all.
+    """
+    page = TextPage(width, color, ascii)
+    _kinds(page, report, width)
+    _criteria(page, report)
+    _unread(page, report)
+    _coverage(page, report)
+    _closing(page, report)
+    return page.text
+
+
+def _kinds(page: TextPage, report: DiscoveryReport, width: int) -> None:
+    shown = [kind for kind in report.kinds if not kind.folded]
+    if not shown:
+        page.line("No kind of failure was found.")
+    elif width < NARROW:
+        for kind in shown:
+            page.line((one_line(kind.category.name), "bold"))
+            page.line((f"{facts.prevalence(kind)}, {_by(kind)}, {_goes(kind)}", "dim"), indent=2)
     else:
-        waits = f", {triage.pending:,} waiting" if triage.pending else ""
-        yield from _wrapped(f"Read by {one_line(found.judge)}: {triage.read:,}{waits}.")
+        name = width - 36
+        page.line((_row("kind of failure", "k/n", "by", "goes", name), "dim"))
+        for kind in shown:
+            share = f"{kind.category.k}/{kind.category.n}"
+            page.line(_row(one_line(kind.category.name), share, _by(kind), _goes(kind), name))
+    if len(shown) < len(report.kinds):
+        more = counted(len(report.kinds) - len(shown), "more kind")
+        page.line((f"and {more}, rarer; see report", "dim"))
+    if report.record.symptoms:
+        names = ", ".join(map(one_line, report.record.symptoms))
+        page.line((f"only ever following from another: {names}", "dim"))
+    page.gap()
 
 
-def _kinds(found: DiscoveryRecord) -> Iterator[str]:
-    if not found.categories:
-        yield "No kind of failure was found."
-        return
-    yield _row("kind of failure", "k/n", "by", "goes to")
-    for category in found.categories:
-        yield _of(category)
-    if found.folded:
-        yield f"and {counted(len(found.folded), 'more kind')}, rarer (categories.json)"
-    if found.symptoms:
-        names = ", ".join(one_line(name) for name in found.symptoms)
-        yield from _wrapped(f"Only ever following from another: {names}.")
+def _row(name: str, share: str, by: str, goes: str, width: int) -> str:
+    if cell_len(name) > width:
+        name = set_cell_size(name, width - 1).rstrip() + "…"
+    return f"{set_cell_size(name, width)} {share:>9}  {by:<8}  {goes}"
 
 
-def _of(category: Category) -> str:
-    goes = {"eval": "criterion", "fix": "to mend", "infrastructure": "infrastructure"}
-    share = f"{category.k}/{category.n}"
-    return _row(one_line(category.name), share, category.klass, goes[category.fix_or_eval])
+def _by(kind: KindView) -> str:
+    return kind.category.klass
 
 
-def _row(name: str, share: str, by: str, goes: str) -> str:
-    name = name if len(name) <= NAME else f"{name[: NAME - 1]}…"
-    return f"{name:<{NAME}} {share:>7}  {by:<6} {goes}".rstrip()
+def _goes(kind: KindView) -> str:
+    return facts.GOES[kind.category.fix_or_eval]
 
 
-def _criteria(rows: Sequence[MinedRow]) -> Iterator[str]:
+def _criteria(page: TextPage, report: DiscoveryReport) -> None:
+    rows = report.record.criteria
     if not rows:
-        yield "No criterion is proposed."
-        return
-    observed = [row for row in rows if row.grounding == "observed"]
-    yield from _wrapped(
-        f"{counted(len(rows), 'criterion', 'criteria')} proposed, {len(observed)} observed: its "
-        "check fires on a broken trace, passes on a healthy one, and fires on no healthy one."
-    )
-    for row in rows:
+        page.line("No criterion is proposed.")
+    for row in rows[:SHOWN]:
         held = ", held out" if row.held_out else ""
-        note = f"{row.severity}, {row.grounding}, {row.klass}{held}"
-        yield f"  {one_line(row.criterion_id, WIDTH - 2)}"
-        yield from _wrapped(f"{note}. {one_line(row.statement, 400)}", "    ")
+        page.line((one_line(row.criterion_id), "bold"))
+        page.line((f"{row.severity}, {row.grounding}, {row.klass}{held}", "dim"), indent=2)
+        page.line(one_line(row.statement, 400), indent=2)
+    if len(rows) > SHOWN:
+        page.line((f"and {counted(len(rows) - SHOWN, 'more criterion', 'more criteria')}", "dim"))
+    page.gap()
 
 
-def _saturation(found: DiscoveryRecord) -> Iterator[str]:
-    if found.saturated_at is None:
-        yield from _wrapped(
-            f"Not saturated: the traces looked at last, up to {found.window} in a row, brought "
-            "new kinds, or were too few to tell. More traces may show more."
-        )
-        return
-    how = "asking stopped there" if found.stopped else "all were examined all the same"
-    yield from _wrapped(f"Saturated after {counted(found.saturated_at, 'trace')}; {how}.")
+def _unread(page: TextPage, report: DiscoveryReport) -> None:
+    reasons = summary.unreadable(report.unread)
+    for many, reason, places in reasons[:SHOWN_REASONS]:
+        page.line(page.state("incomplete", "not read"), f"  {many}: {one_line(reason, 300)}")
+        page.line((summary.listed(map(one_line, places), 3), "dim"), indent=2)
+    if len(reasons) > SHOWN_REASONS:
+        page.line((f"and {len(reasons) - SHOWN_REASONS:,} more reasons; see report", "dim"))
+    if reasons:
+        page.gap()
 
 
-def _wrapped(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-    )
+def _coverage(page: TextPage, report: DiscoveryReport) -> None:
+    stages = ", ".join(f"{stage.n:,} {stage.name}" for stage in report.funnel)
+    page.line(("coverage ", "dim"), stages)
+    told = dict(facts.proof(report))
+    for name in ("read by", "not read by anybody", "cut off"):
+        page.line((f"{name} ", "dim"), one_line(told[name]))
+    page.line(("kinds ", "dim"), f"{facts.curve_told(report)}; {facts.saturation(report)}")
+    grounded = dict(facts.itself(report))["evidence that resolves"]
+    page.line(("evidence that resolves ", "dim"), grounded)
+    if report.preferences:
+        page.line(("memory ", "dim"), one_line(facts.memory(report)))
+    page.gap()
+
+
+def _closing(page: TextPage, report: DiscoveryReport) -> None:
+    standing = facts.outcome(report)
+    page.line(page.state(standing, facts.headline(report)), f"  {one_line(report.record.subject)}")
+    caveat = facts.caveat(report)
+    page.line(f"{facts.findings(report)}{f'. {caveat}' if caveat else ''}.")
+    page.line((f"{facts.cost(report)}; time {duration(report.meta.duration_s)}", "dim"))
+    for line in (*report.meta.waiting, *report.after):
+        page.whole(line)
+    for written in report.meta.written or ("none was written",):
+        page.whole(f"Report: {written}")

@@ -23,7 +23,7 @@ _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;"}
 
 def render_json(report: RunReport) -> bytes:
     """Return the scorecard, every verdict line and the run's own record as one JSON object."""
-    meta = {_camel(key): value for key, value in asdict(report.meta).items()}
+    meta = {camel(key): value for key, value in asdict(report.meta).items()}
     value = {
         "schemaVersion": REPORT_SCHEMA_VERSION,
         "scorecard": msgspec.to_builtins(report.scorecard),
@@ -98,6 +98,7 @@ def _cells(report: RunReport) -> Iterator[str]:
     yield ""
 
 
-def _camel(name: str) -> str:
+def camel(name: str) -> str:
+    """Return a field's name as it is on disk."""
     head, *rest = name.split("_")
     return head + "".join(part.title() for part in rest)

@@ -14,6 +14,7 @@ from helix.model.scorecard import CriterionRow, Scorecard
 from helix.model.subject import SubjectRecord
 from helix.model.trace import Trace
 from helix.model.verdict import Cause, CellState, MatrixVerdictFile, NotApplicable, Ref, Verdict
+from helix.reports.summary import warned
 from helix.reports.trajectory import Place, StepView, lay_out
 from helix.reports.words import WORST_FIRST, Standing, next_action
 
@@ -186,6 +187,11 @@ class RunReport:
         """The trajectories that the matrix holds, the worst first."""
         return self.worst_first[:MAX_COLUMNS]
 
+    @property
+    def warned(self) -> list[tuple[str, list[str]]]:
+        """Each kind of warning and the traces that it was given of."""
+        return warned((line.trajectory_id, line.warnings) for line in self.lines)
+
     def standing(self, standing: Standing) -> int:
         """Return how many trajectories stand so."""
         return sum(1 for trace in self.traces if trace.standing == standing)
@@ -217,11 +223,16 @@ def compose(
     rows = tuple(
         RowView(at, row, stated.get(row.criterion_id)) for at, row in enumerate(scorecard.criteria)
     )
-    files = {e.id: f"{e.file}:{e.line}" if e.line else e.file for e in manifest}
-    folder = _folder(list(files.values()))
-    below = {trace: file[len(folder) :] for trace, file in files.items()}
+    folder, below = placed(manifest)
     views = [_trace_view(at, line, rows, below) for at, line in enumerate(lines)]
     return RunReport(scorecard, lines, rows, _with_steps(views, traces), meta, folder, subject)
+
+
+def placed(manifest: Iterable[ManifestEntry]) -> tuple[str, dict[str, str]]:
+    """Return the folder that all traces stand in, and below it each trace's file with its line."""
+    files = {e.id: f"{e.file}:{e.line}" if e.line else e.file for e in manifest}
+    folder = _folder(list(files.values()))
+    return folder, {trace: file[len(folder) :] for trace, file in files.items()}
 
 
 def _folder(files: list[str]) -> str:

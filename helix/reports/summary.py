@@ -7,7 +7,7 @@ from typing import Any
 
 from helix.model.manifest import LoadFailure
 from helix.model.scorecard import CriterionRow, JudgeRecord, Ratio, Scorecard
-from helix.model.verdict import MatrixVerdictFile, Scan
+from helix.model.verdict import Scan
 from helix.reports.visible import one_line
 from helix.reports.words import NOT_RECORDED, counted, money
 
@@ -82,16 +82,16 @@ def unreadable(failures: Iterable[LoadFailure]) -> list[tuple[str, str, list[str
     return [(counted(len(at), noun), reason, at) for (noun, reason), at in found.items()]
 
 
-def warned(lines: Iterable[MatrixVerdictFile]) -> list[tuple[str, list[str]]]:
-    """Return each kind of warning and the traces whose lines hold it, the commonest first.
+def warned(traces: Iterable[tuple[str, Sequence[str]]]) -> list[tuple[str, list[str]]]:
+    """Return each kind of warning and the traces that it was given of, the commonest first.
 
     Warnings that differ in what follows a colon are of one kind; one alone is told in full.
     """
     found: dict[str, list[tuple[str, str]]] = {}
-    for line in lines:
-        for warning in line.warnings:
+    for name, warnings in traces:
+        for warning in warnings:
             kind = warning.partition(": ")[0]
-            found.setdefault(kind, []).append((warning, line.trajectory_id))
+            found.setdefault(kind, []).append((warning, name))
     kinds = sorted(found.items(), key=lambda item: -len(item[1]))
     return [
         (held[0][0] if len({text for text, _ in held}) == 1 else kind, [of for _, of in held])
@@ -170,6 +170,18 @@ def validation_line(card: Scorecard) -> str:
         return "unvalidated for this pin" if status == "unvalidated" else status
     told = ", ".join(f"{status} on {n:,}" for status, n in counts.items())
     return f"{told} of {counted(sum(counts.values()), 'judged criterion', 'judged criteria')}"
+
+
+def labels_note(card: Scorecard) -> str | None:
+    """Return why nothing is known of how often the judge is right; None where something is."""
+    judged = [row.standing for row in card.criteria if row.standing is not None]
+    if any(found.status != "unvalidated" for found in judged):
+        return None
+    compared = sum(found.coverage is not None for found in judged)
+    if not compared:
+        return "No labels were compared, so how often this judge is right is not known."
+    of = counted(len(judged), "judged criterion", "judged criteria")
+    return f"Labels were compared on {compared:,} of {of}, and do not show how often it is right."
 
 
 def standing(row: CriterionRow) -> str | None:

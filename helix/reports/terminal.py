@@ -5,22 +5,16 @@ Everything from traces is made visible first, so that nothing in it can act on t
 
 from __future__ import annotations
 
-import io
-import os
-import shutil
-import sys
 from collections.abc import Iterable
+from functools import partial
 from itertools import groupby
-
-from rich.console import Console
-from rich.padding import Padding
-from rich.text import Text
 
 from helix.model.verdict import Ref
 from helix.reports import summary
 from helix.reports.run import CellView, RowView, RunReport, TraceView
-from helix.reports.visible import first_line, one_line, visible
-from helix.reports.words import ASCII_SYMBOLS, SYMBOLS, Standing, counted, duration
+from helix.reports.textpage import STYLES, Styled, TextPage, for_this_console
+from helix.reports.visible import first_line, one_line
+from helix.reports.words import Standing, counted, duration
 
 SHOWN_CRITERIA = 20
 SHOWN_TRACES = 3
@@ -29,18 +23,7 @@ SHOWN_REASONS = 10
 QUOTE = 120
 DETAIL = 240
 REASON = 600
-STYLES = {
-    "fail": "bold red",
-    "incomplete": "bold magenta",
-    "uncertain": "bold yellow",
-    "pass": "bold green",
-    "na": "dim",
-}
-_TYPOGRAPHY = str.maketrans(
-    {"“": '"', "”": '"', "’": "'", "–": "-", "—": "-", "…": "...", "·": "|", "→": "->", "×": "x"}
-)
 Found = list[tuple[TraceView, CellView]]
-Styled = str | tuple[str, str]
 
 
 def render_text(report: RunReport, width: int, color: bool, ascii: bool) -> str:
@@ -49,7 +32,7 @@ def render_text(report: RunReport, width: int, color: bool, ascii: bool) -> str:
     Lines are at most `width` columns, except for paths and commands, which are never broken.
     `ascii` leaves no other character; without `color` there is no escape sequence at all.
     """
-    page = _Page(width, color, ascii)
+    page = TextPage(width, color, ascii)
     _failures(page, report)
     _undecided(page, report)
     _load_failures(page, report)
@@ -61,66 +44,8 @@ def render_text(report: RunReport, width: int, color: bool, ascii: bool) -> str:
 
 
 def render_terminal(report: RunReport) -> bytes:
-    """Return the report as UTF-8 for this process's standard output: its width and colour.
-
-    A console whose encoding cannot show a character gets the ASCII form.
-    """
-    plain = bool(os.environ.get("NO_COLOR") or os.environ.get("CI")) or not sys.stdout.isatty()
-    width = max(shutil.get_terminal_size((80, 24)).columns, 20)
-    text = render_text(report, width, color=not plain, ascii=False)
-    try:
-        text.encode(sys.stdout.encoding or "utf-8")
-    except (UnicodeEncodeError, LookupError):
-        text = render_text(report, width, color=not plain, ascii=True)
-    return text.encode("utf-8")
-
-
-class _Page:
-    """Lines of styled text, wrapped to a width with hanging indents."""
-
-    def __init__(self, width: int, color: bool, ascii: bool) -> None:
-        self._ascii = ascii
-        self._out = io.StringIO()
-        self._console = Console(
-            file=self._out,
-            width=width,
-            force_terminal=color,
-            color_system="standard" if color else None,
-            legacy_windows=False,
-            highlight=False,
-            markup=False,
-            emoji=False,
-        )
-
-    @property
-    def text(self) -> str:
-        lines = self._out.getvalue().split("\n")
-        return "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
-
-    def line(self, *parts: Styled, indent: int = 0) -> None:
-        """Write one line, wrapped with its indent kept."""
-        text = Text(overflow="fold")
-        for part in parts:
-            words, style = part if isinstance(part, tuple) else (part, "")
-            text.append(self._readable(words), style)
-        self._console.print(Padding(text, (0, 0, 0, indent)))
-
-    def whole(self, text: str) -> None:
-        """Write a line that is never broken, so that it can be copied."""
-        self._console.print(Text(self._readable(visible(text))), soft_wrap=True)
-
-    def gap(self) -> None:
-        self._console.print()
-
-    def state(self, standing: Standing, word: str | None = None) -> tuple[str, str]:
-        """Return a state's symbol and word in its colour."""
-        symbol = (ASCII_SYMBOLS if self._ascii else SYMBOLS)[standing]
-        return f"{symbol} {(word or standing).upper()}", STYLES[standing]
-
-    def _readable(self, text: str) -> str:
-        if not self._ascii:
-            return text
-        return text.translate(_TYPOGRAPHY).encode("ascii", "backslashreplace").decode("ascii")
+    """Return the report as UTF-8 for this process's standard output: its width and colour."""
+    return for_this_console(partial(render_text, report))
 
 
 def _by_row(found: Found) -> list[tuple[RowView, Found]]:
@@ -129,7 +54,7 @@ def _by_row(found: Found) -> list[tuple[RowView, Found]]:
     return [(group[0][1].row, group) for group in listed]
 
 
-def _heading(page: _Page, standing: Standing, row: RowView, *notes: str | None) -> None:
+def _heading(page: TextPage, standing: Standing, row: RowView, *notes: str | None) -> None:
     severity, name = one_line(row.row.severity), one_line(row.id)
     told = [one_line(note) for note in notes if note]
     told += [] if row.row.gating else ["not gating"]
@@ -138,7 +63,7 @@ def _heading(page: _Page, standing: Standing, row: RowView, *notes: str | None) 
     )
 
 
-def _failures(page: _Page, report: RunReport) -> None:
+def _failures(page: TextPage, report: RunReport) -> None:
     groups = _by_row(report.cells("fail"))
     card = report.scorecard
     for row, found in groups[:SHOWN_CRITERIA]:
@@ -159,7 +84,7 @@ def _failures(page: _Page, report: RunReport) -> None:
     _rest(page, groups)
 
 
-def _trace(page: _Page, trace: TraceView, note: str | None) -> None:
+def _trace(page: TextPage, trace: TraceView, note: str | None) -> None:
     parts: list[Styled] = [("trace ", "dim"), one_line(trace.name)]
     if trace.file:
         parts.append((f"  {one_line(trace.file)}", "dim"))
@@ -185,7 +110,7 @@ def _cited(ref: Ref) -> Iterable[Styled]:
         yield (" (not found there)", "dim")
 
 
-def _undecided(page: _Page, report: RunReport) -> None:
+def _undecided(page: TextPage, report: RunReport) -> None:
     groups: dict[tuple[Standing, str, str], Found] = {}
     for trace, cell in report.cells("incomplete", "uncertain"):
         key = (cell.standing, cell.cause or "no cause recorded", cell.action or "")
@@ -229,14 +154,14 @@ def _detail(pairs: Found) -> str:
     return first if len(details) == 1 or not first else f"{one_line(pairs[0][0].name, 60)}: {first}"
 
 
-def _rest(page: _Page, groups: list[tuple[RowView, Found]]) -> None:
+def _rest(page: TextPage, groups: list[tuple[RowView, Found]]) -> None:
     if len(groups) > SHOWN_CRITERIA:
         more = counted(len(groups) - SHOWN_CRITERIA, "criterion", "criteria")
         page.line((f"and {more} more; see report", "dim"))
         page.gap()
 
 
-def _load_failures(page: _Page, report: RunReport) -> None:
+def _load_failures(page: TextPage, report: RunReport) -> None:
     failures = report.scorecard.load.failures
     if not failures:
         return
@@ -255,8 +180,8 @@ def _load_failures(page: _Page, report: RunReport) -> None:
     page.gap()
 
 
-def _warnings(page: _Page, report: RunReport) -> None:
-    kinds = summary.warned(report.lines)
+def _warnings(page: TextPage, report: RunReport) -> None:
+    kinds = report.warned
     if not kinds:
         return
     traces = {trace for _, names in kinds for trace in names}
@@ -270,7 +195,7 @@ def _warnings(page: _Page, report: RunReport) -> None:
     page.gap()
 
 
-def _passes(page: _Page, report: RunReport) -> None:
+def _passes(page: TextPage, report: RunReport) -> None:
     card = report.scorecard
     held = sum(1 for row in card.criteria if row.result == "pass")
     if not card.cells.pass_:
@@ -288,7 +213,7 @@ def _passes(page: _Page, report: RunReport) -> None:
     page.gap()
 
 
-def _judges(page: _Page, report: RunReport) -> None:
+def _judges(page: TextPage, report: RunReport) -> None:
     card = report.scorecard
     page.line(f"{summary.examined(card)}.")
     judge = one_line(summary.judge_line(card.judge))
@@ -303,7 +228,7 @@ def _judges(page: _Page, report: RunReport) -> None:
     page.gap()
 
 
-def _closing(page: _Page, report: RunReport) -> None:
+def _closing(page: TextPage, report: RunReport) -> None:
     card, meta = report.scorecard, report.meta
     standing: Standing = card.run_verdict
     reason = summary.gate_reason(card, meta.baseline)

@@ -5,32 +5,47 @@ from __future__ import annotations
 import datetime
 import os
 import shlex
+import time
+from dataclasses import replace
 from pathlib import Path
 
+import helix
 from helix.app import console
 from helix.app.commands.evaluate import with_demo_traces
 from helix.app.job import Outcome
 from helix.app.progress import Progress
 from helix.app.remembered import remembered
+from helix.app.rendering import render_found, renderers
 from helix.app.waiting import told
-from helix.discover import Discovered, discover
-from helix.discover.artifacts import SUITE, record
-from helix.errors import ExitCode
+from helix.discover import Discovered, discover, planned
+from helix.discover.artifacts import SUITE, profile, record
+from helix.errors import ExitCode, worst
 from helix.model.config import Config
-from helix.reports.discovered import discovered_text
+from helix.registry import load
+from helix.reports.discovery import DiscoveryReport, compose
+from helix.reports.run import RunMeta
 from helix.reports.words import counted
 
 
 def run(config: Config, run_dir: Path, typed: str) -> Outcome:
-    """Discover, write the run directory, and return what the terminal shows; 0 when it was done."""
+    """Discover, write the run directory and its reports; return what the terminal shows."""
     config = with_demo_traces(config)
+    registry = load()
+    if config.run.dry:
+        return Outcome(planned(config, registry).encode(), ExitCode.PASS)
+    wanted = renderers(config.report, registry, discovery=True)
     progress = Progress()
     known = remembered(config.paths.state) if config.discover.preferences else ()
+    started, now = time.monotonic(), datetime.datetime.now(datetime.UTC)
+    for item in wanted:
+        if item.filename is not None:
+            (run_dir / item.filename).unlink(missing_ok=True)
     try:
         found = discover(
             config,
             run_dir=run_dir,
-            now=datetime.datetime.now(datetime.UTC),
+            now=now,
+            registry=registry,
             preferences=known,
             on_event=progress,
             command=typed,
@@ -40,18 +55,43 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
         progress.close()
     for name, fault in sorted(found.asked.broken.items()) if found.asked else ():
         console.tell(f"helix: internal error at trace {name}: {fault}")
-    files = [os.fspath(run_dir / name) for name in (SUITE, "discovery.json")]
-    text = discovered_text(record(found), files, _next(found, config, typed))
-    return Outcome(text.encode("utf-8"), found.exit_code)
+    waiting = told(found.asked.trays, typed) if found.asked is not None else ()
+    if all(item.filename for item in wanted):
+        console.tell("\n".join(waiting))
+    meta = RunMeta(
+        run_dir=os.fspath(run_dir),
+        waiting=tuple(waiting),
+        duration_s=time.monotonic() - started,
+        started_at=now.isoformat(timespec="seconds"),
+        helix_version=helix.__version__,
+    )
+    report = replace(composed(found), meta=meta, after=tuple(_next(found, config)))
+    output, rendered = render_found(report, wanted, run_dir, config.report)
+    return Outcome(output, worst([found.exit_code, rendered]))
 
 
-def _next(found: Discovered, config: Config, typed: str) -> list[str]:
-    if found.exit_code == ExitCode.WAITING and found.asked is not None:
-        return list(told(found.asked.trays, typed))
-    if not found.rows:
+def composed(found: Discovered) -> DiscoveryReport:
+    """Return the report of a discovery, without how its execution went."""
+    return compose(
+        record(found),
+        found.determinations,
+        {trace.id: trace for trace in found.examined.traces},
+        suite=found.suite.criteria,
+        fixtures=found.fixtures,
+        curve=found.curve,
+        manifest=found.survey.entries,
+        unread=found.survey.load.failures,
+        subject=profile(found),
+        preferences=found.preferences,
+        seed=found.config.validation.seed,
+    )
+
+
+def _next(found: Discovered, config: Config) -> list[str]:
+    if not found.rows or (found.asked is not None and found.asked.pending):
         return []
-    lines = []
     suite = found.folder / SUITE
+    lines = [f"Criteria: {suite}"]
     if found.living is not None:
         new = counted(len(found.grown), "new row") if found.grown else "nothing new"
         lines.append(f"Living suite: {found.living} ({new})")

@@ -42,6 +42,9 @@
   function addressOf(target, link) {
     const trajectory = target.closest(".traj");
     if (!trajectory) return null;
+    if (link && !link.closest(".traj") && target.id) {
+      link = trajectory.querySelector(".cell a.to[href='#" + target.id + "']");
+    }
     const parts = new URLSearchParams({ trace: trajectory.dataset.trace });
     const step = target.closest(".step");
     if (step) parts.set("step", step.dataset.n || step.id.split("-").pop());

@@ -1,0 +1,92 @@
+"""Text for a terminal: wrapped to its width, coloured where wanted, ASCII where needed."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from typing import Final
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from helix.reports.visible import visible
+from helix.reports.words import ASCII_SYMBOLS, SYMBOLS, Standing
+
+STYLES: Final = {
+    "fail": "bold red",
+    "incomplete": "bold magenta",
+    "uncertain": "bold yellow",
+    "pass": "bold green",
+    "na": "dim",
+}
+_TYPOGRAPHY: Final = str.maketrans(
+    {"“": '"', "”": '"', "’": "'", "–": "-", "—": "-", "…": "...", "·": "|", "→": "->", "×": "x"}
+)
+Styled = str | tuple[str, str]
+
+
+def for_this_console(render: Callable[[int, bool, bool], str]) -> bytes:
+    """Return what `render(width, color, ascii)` makes for this process's standard output, as UTF-8.
+
+    A console whose encoding cannot show a character gets the ASCII form.
+    """
+    plain = bool(os.environ.get("NO_COLOR") or os.environ.get("CI")) or not sys.stdout.isatty()
+    width = max(shutil.get_terminal_size((80, 24)).columns, 20)
+    text = render(width, not plain, False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        text = render(width, not plain, True)
+    return text.encode("utf-8")
+
+
+class TextPage:
+    """Lines of styled text, wrapped to a width with hanging indents."""
+
+    def __init__(self, width: int, color: bool, ascii: bool) -> None:
+        self._ascii = ascii
+        self._out = io.StringIO()
+        self._console = Console(
+            file=self._out,
+            width=width,
+            force_terminal=color,
+            color_system="standard" if color else None,
+            legacy_windows=False,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+
+    @property
+    def text(self) -> str:
+        lines = self._out.getvalue().split("\n")
+        return "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
+
+    def line(self, *parts: Styled, indent: int = 0) -> None:
+        """Write one line, wrapped with its indent kept."""
+        text = Text(overflow="fold")
+        for part in parts:
+            words, style = part if isinstance(part, tuple) else (part, "")
+            text.append(self._readable(words), style)
+        self._console.print(Padding(text, (0, 0, 0, indent)))
+
+    def whole(self, text: str) -> None:
+        """Write a line that is never broken, so that it can be copied."""
+        self._console.print(Text(self._readable(visible(text))), soft_wrap=True)
+
+    def gap(self) -> None:
+        self._console.print()
+
+    def state(self, standing: Standing, word: str | None = None) -> tuple[str, str]:
+        """Return a state's symbol and word in its colour."""
+        symbol = (ASCII_SYMBOLS if self._ascii else SYMBOLS)[standing]
+        return f"{symbol} {(word or standing).upper()}", STYLES[standing]
+
+    def _readable(self, text: str) -> str:
+        if not self._ascii:
+            return text
+        return text.translate(_TYPOGRAPHY).encode("ascii", "backslashreplace").decode("ascii")
