@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from helix.discover.calls import Steps, earlier, leaves, named, path_of, spelled, tools_of
+from helix.discover.calls import Steps, leaves, named, path_of, spelled, tools_of
 from helix.discover.norms import Examined, Norm
 from helix.fieldpath import Each
 from helix.model.trace import Observation, Trace
@@ -16,6 +16,7 @@ _LONGEST = 80
 _REFERENT = re.compile(r"(?=.*[\d@])[^\s]{4,80}")
 _COMPUTED = re.compile(r"\d{4}-\d\d-\d\d.*|[\d.,:+-]+|https?://.*", re.DOTALL)
 MOST_CALLS = 5
+Origin = tuple[str, Steps]
 PRODUCER_SHARE = 0.9
 FORMS = {
     "email address": r"^[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+$",
@@ -28,24 +29,28 @@ FORMS = {
 
 @dataclass(slots=True)
 class _Use:
-    """How one argument was used: in which traces, and where its values came from."""
+    """How one argument was used: in which traces, and in which its values came from where.
+
+    `odd` are traces in which it does not look like a reference, `nowhere` those in which nothing
+    earlier held it; `made` counts for each producer the traces in which all values came from it.
+    """
 
     traces: set[str] = field(default_factory=set)
     odd: set[str] = field(default_factory=set)
     nowhere: set[str] = field(default_factory=set)
-    lacking: dict[tuple[str, Steps], set[str]] = field(default_factory=dict)
+    made: Counter[Origin] = field(default_factory=Counter)
 
 
 def referents(examined: Examined) -> Iterator[Norm]:
     """An id or address that no earlier message or result of the run produced."""
-    uses: dict[tuple[str, Steps], _Use] = defaultdict(_Use)
+    uses: dict[Origin, _Use] = defaultdict(_Use)
     for trace in examined.traces:
-        for call in trace.tools():
-            _look_up(trace, call, uses)
+        _look_up(trace, uses)
     for (tool, steps), use in sorted(uses.items(), key=repr):
-        if len(use.odd) * 4 > len(use.traces):
-            continue
-        yield _from_nowhere(tool, steps, _producer(use))
+        producer = _producer(use)
+        kept = len(use.traces - use.nowhere) if producer is None else use.made[producer]
+        if len(use.odd) * 4 <= len(use.traces) and kept < len(use.traces):
+            yield _from_nowhere(tool, steps, producer)
 
 
 def _from_nowhere(tool: str, steps: Steps, producer: tuple[str, Steps] | None) -> Norm:
@@ -77,46 +82,68 @@ def _from_nowhere(tool: str, steps: Steps, producer: tuple[str, Steps] | None) -
     )
 
 
-def _look_up(trace: Trace, call: Observation, uses: dict[tuple[str, Steps], _Use]) -> None:
-    """Note of each argument that looks like a reference where its value came from."""
-    wanted = [(s, v) for s, v in leaves(call.input, ("input",)) if isinstance(v, str) and v]
-    if not wanted:
-        return
-    produced: dict[str, set[tuple[str, Steps]]] = defaultdict(set)
-    told = [trace.input, *(m.text for m in trace.transcript if m.seq < call.seq)]
-    for other in earlier(trace, call):
-        told.append(other.output)
-        for steps, value in leaves(other.output, ("output",)):
-            if isinstance(value, str) and len(value) <= _LONGEST:
-                produced[value].add((other.name, steps))
-    said = "\n".join(text for one in told for text in _texts(one))
-    for steps, value in wanted:
-        use = uses[call.name, steps]
-        use.traces.add(trace.id)
-        if not _REFERENT.fullmatch(value) or _COMPUTED.fullmatch(value):
-            use.odd.add(trace.id)
-        if value not in said:
-            use.nowhere.add(trace.id)
-        for origin in use.lacking.keys() | produced.get(value, set()):
-            before = use.traces - {trace.id}
-            use.lacking.setdefault(origin, before)
-            if origin not in produced.get(value, ()):
-                use.lacking[origin].add(trace.id)
+def _look_up(trace: Trace, uses: dict[Origin, _Use]) -> None:
+    """Note of each argument that looks like a reference where its values came from."""
+    told = _Told(trace)
+    origins: dict[Origin, set[Origin]] = {}
+    for call in trace.tools():
+        told.up_to(call)
+        for steps, value in leaves(call.input, ("input",)):
+            if not isinstance(value, str) or not value:
+                continue
+            place = (call.name, steps)
+            use = uses[place]
+            use.traces.add(trace.id)
+            if not _REFERENT.fullmatch(value) or _COMPUTED.fullmatch(value):
+                use.odd.add(trace.id)
+                continue
+            found: set[Origin] = told.produced.get(value, set())
+            origins[place] = origins[place] & found if place in origins else set(found)
+            if not found and not told.said(value):
+                use.nowhere.add(trace.id)
+    for place, makers in origins.items():
+        uses[place].made.update(makers)
 
 
-def _producer(use: _Use) -> tuple[str, Steps] | None:
+class _Told:
+    """What was said and returned in a trace before a call, gathered as the calls go by."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._messages = deque(sorted(trace.transcript, key=lambda message: message.seq))
+        self._calls = deque(sorted(trace.tools(), key=lambda call: call.seq))
+        self._texts = list(_texts(trace.input))
+        self.produced: dict[str, set[Origin]] = defaultdict(set)
+
+    def up_to(self, call: Observation) -> None:
+        """Take in what came before a call; calls of its own turn run beside it."""
+        while self._messages and self._messages[0].seq < call.seq:
+            self._texts.append(self._messages.popleft().text)
+        while self._calls and self._calls[0].seq < call.seq:
+            if self._calls[0].parent_id is not None and self._calls[0].parent_id == call.parent_id:
+                break
+            self._take(self._calls.popleft())
+
+    def said(self, value: str) -> bool:
+        """Whether a value stands anywhere in what came before."""
+        return any(value in text for text in self._texts)
+
+    def _take(self, call: Observation) -> None:
+        for steps, value in leaves(call.output, ("output",)):
+            if isinstance(value, str):
+                self._texts.append(value)
+                if len(value) <= _LONGEST:
+                    self.produced[value].add((call.name, steps))
+
+
+def _producer(use: _Use) -> Origin | None:
     """Return what nearly all values came from that came from anywhere, the fewest steps first."""
     known = len(use.traces) - len(use.nowhere)
-    if known < 2:
+    ranked = sorted(
+        (-count, len(origin[1]), repr(origin), origin) for origin, count in use.made.items()
+    )
+    if known < 2 or not ranked or -ranked[0][0] < PRODUCER_SHARE * known:
         return None
-    scored = [
-        (len(lacking), len(origin[1]), repr(origin), origin)
-        for origin, lacking in use.lacking.items()
-    ]
-    if not scored:
-        return None
-    lacking, _, _, origin = min(scored)
-    return origin if len(use.traces) - lacking >= PRODUCER_SHARE * known else None
+    return ranked[0][3]
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 import msgspec
 
@@ -26,7 +27,7 @@ LED = {
     "unrecovered-failure": WRONG_ARGUMENTS,
 }
 """Whose finding follows from whose, where both are about one call."""
-MOST_REFS = 6
+MOST_REFS, MOST_STEPS, LONGEST = 6, 20, 200
 UNREAD = "code detected nothing, and nobody has read the trace"
 
 
@@ -119,6 +120,8 @@ def determined(trace: Trace, kept: Sequence[Trial]) -> Determination:
         "trace_id": trace.id,
         "trace_digest": trace.source.digest,
         "detections": found,
+        "goal": _goal(trace),
+        "happened": _happened(trace),
         "outcome": _outcome(trace),
     }
     if not faults:
@@ -149,9 +152,23 @@ def cut_off(trace: Trace, reason: str) -> Determination:
     )
 
 
+def _goal(trace: Trace) -> str | None:
+    """Return the beginning of what the agent was asked, as it was recorded."""
+    asked = trace.input.get("prompt") if isinstance(trace.input, dict) else trace.input
+    return asked[:LONGEST] if isinstance(asked, str) and asked else None
+
+
+def _happened(trace: Trace) -> str | None:
+    """Return the tools in the order of their calls, repeats counted."""
+    runs = [(name, len(list(calls))) for name, calls in groupby(c.name for c in trace.tools())]
+    told = [name if count == 1 else f"{name} × {count}" for name, count in runs]
+    more = f" and {len(told) - MOST_STEPS} more" if len(told) > MOST_STEPS else ""
+    return ", ".join(told[:MOST_STEPS]) + more if told else None
+
+
 def _outcome(trace: Trace) -> str | None:
     response = trace.output.get("response") if isinstance(trace.output, dict) else trace.output
-    return response[:200] if isinstance(response, str) and response else None
+    return response[:LONGEST] if isinstance(response, str) and response else None
 
 
 def merged(code: Determination, said: Determination | None) -> Determination:

@@ -54,13 +54,13 @@ class Labelled:
 
     def shown(self, category: Category) -> list[tuple[Determination, Detection]]:
         """Return the detections of a category, in the order of the traces."""
-        kinds = {(True, kind) for kind in category.kinds}
+        by = {*category.detectors, ""}
         return [
             (one, detection)
             for one in self.determinations
             for detection in one.detections
-            if (True, key_of(detection).kind) in kinds
-            and (detection.detector or "") in (*category.detectors, "")
+            if key_of(detection).kind in category.kinds
+            and key_of(detection).detector in by
             and (one.verdict != "pass" or category.fix_or_eval != "eval")
         ]
 

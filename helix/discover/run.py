@@ -38,6 +38,7 @@ from helix.model.preference import Preference
 from helix.model.sound import faults
 from helix.model.trace import Trace
 from helix.registry import CheckContext, Registry
+from helix.runs import RunFiles
 from helix.suite import living
 from helix.suite.compile import SeverityRule
 from helix.suite.mined import completed
@@ -125,6 +126,28 @@ def discover(
     return found
 
 
+def planned(config: Config, registry: Registry | None = None) -> str:
+    """Return what a discovery would look at and ask, as lines for a person; nothing is spent."""
+    registry = registry or registries.load()
+    _, survey = _survey(config, registry)
+    chosen = [entry for entry in survey.entries if entry.selected]
+    whole = sum(entry.fidelity.complete for entry in chosen)
+    unread = len(survey.load.failures)
+    lines = [
+        "Dry run: nothing was asked and nothing was spent.",
+        f"traces     {len(chosen)} chosen of {len(survey.entries)} read, {unread} unreadable",
+        f"examined   {whole}, by code; {len(chosen) - whole} cut off",
+    ]
+    if Determiner.of(config, registry, Path("."), (), ()) is None:
+        return "\n".join([*lines, "cost       nothing: nobody is asked"]) + "\n"
+    batch = min(config.discover.batch, whole)
+    lines += [
+        f"questions  at most {whole}, {batch} at a time; fewer where nothing new comes",
+        "Re-prompts may add up to three questions to each; limits.max_calls bounds them.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def _found(
     config: Config,
     survey: Survey,
@@ -194,7 +217,11 @@ def _survey(config: Config, registry: Registry) -> tuple[Input, Survey]:
         for entry in survey.entries
     )
     survey = msgspec.structs.replace(survey, entries=entries)
-    return source, choose(survey, config, registry.get("samplers", config.sampling.strategy))
+    before = config.select.failed_from
+    undone = RunFiles.open(before, "select.failed_from").undone() if before else None
+    failed_there = None if undone is None else frozenset(trace for trace, _ in undone)
+    sampler = registry.get("samplers", config.sampling.strategy)
+    return source, choose(survey, config, sampler, failed_there)
 
 
 def _watched(
