@@ -1,0 +1,79 @@
+"""Whatever traces hold, discovery comes to an end, and all that it cites resolves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from helix.discover.categories import categories, kinds_of
+from helix.discover.findings import determined, mined, roots
+from helix.discover.norms import Examined
+from helix.discover.proposing import Labelled, proposals
+from helix.grounding import dead, resolve_refs
+from helix.model.trace import Message, Observation, Source, Trace
+from helix.registry import CheckContext, load
+from helix.suite.mined import completed
+
+REGISTRY = load([])
+NAMES = st.sampled_from(["send", "get_it", "a.b c", 'x"]', "obs:*", "", "[0]", "é\u2028", "*"])
+KEYS = st.sampled_from(["to", "a.b", "", 'k"]', "[*]", "id", "success", "status", "error"])
+TEXTS = st.sampled_from(
+    ["", "id-77", "a@b.example", "yes", "2024-01-01", "x" * 300, "\ud800", "((((", "[0]", "granted"]
+)
+VALUES: Any = st.recursive(
+    st.one_of(TEXTS, st.none(), st.booleans(), st.integers(-3, 3)),
+    lambda below: st.one_of(st.lists(below, max_size=3), st.dictionaries(KEYS, below, max_size=3)),
+    max_leaves=6,
+)
+CALLS = st.lists(
+    st.tuples(NAMES, st.dictionaries(KEYS, VALUES, max_size=3), VALUES, st.booleans()), max_size=5
+)
+
+
+def trace(at: int, calls: list[Any], words: list[str], answer: Any) -> Trace:
+    found = Trace(id=f"t{at}", source=Source("t", at, "helix", f"{at:064x}"))
+    found.input, found.output = {"prompt": "granted id-77"}, answer
+    seq = 0
+    for text in words:
+        found.transcript.append(Message(f"m{seq}", seq, "user" if seq % 2 else "assistant", text))
+        seq += 1
+    for name, arguments, result, failed in calls:
+        found.observations.append(
+            Observation(
+                f"c{seq}", seq, name, input=arguments, output=result,
+                error="boom" if failed else None,
+            )
+        )  # fmt: skip
+        seq += 1
+    return found
+
+
+BATCHES = st.lists(
+    st.tuples(CALLS, st.lists(TEXTS, max_size=3), st.one_of(VALUES, st.just({"response": "done"}))),
+    max_size=4,
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(BATCHES, st.integers(1, 10))
+def test_any_batch_is_determined_and_every_row_of_it_is_whole(batch: list[Any], times: int) -> None:
+    # Repeated, so that what is odd in one trace stands against a habit of the others.
+    many = [one for one in batch for _ in range(times)] + batch[:1]
+    traces = tuple(trace(at, *one) for at, one in enumerate(many))
+    context = CheckContext(
+        frozenset(), frozenset(c.name for t in traces for c in t.tools()), frozenset({"user"})
+    )
+    trials = mined(Examined(traces, context), REGISTRY)
+    kept = roots(trials)
+    found = [determined(one, kept) for one in traces]
+    for one, said in zip(traces, found, strict=True):
+        for detection in said.detections:
+            assert not dead(resolve_refs(one, detection.refs))
+    emergent = categories(kinds_of(found))
+    labelled = Labelled({t.id: t for t in traces}, tuple(found))
+    for row in proposals(emergent.every, kept, trials, labelled):
+        if row.criterion.discovery is not None and row.criterion.discovery.evidence.refs:
+            completed(row.criterion)
+        assert set(row.fires).isdisjoint(row.passes)
