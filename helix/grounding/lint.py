@@ -17,6 +17,7 @@ import msgspec
 from helix.grounding.bind import lacking
 from helix.grounding.resolve import all_weak, dead, resolve_refs
 from helix.grounding.settle import uncertain
+from helix.grounding.texts import says
 from helix.model.legacy import is_current
 from helix.model.trace import Trace
 from helix.model.verdict import (
@@ -148,7 +149,7 @@ def _defects(
 def _filled(verdict: Verdict, terms: Sequence[str]) -> Iterator[tuple[Kind, str]]:
     """Yield what the tier of a verdict requires and does not have."""
     decided = verdict.result != "uncertain"
-    if not _says(verdict.critique):
+    if not says(verdict.critique):
         yield "no-critique", "has no critique"
     if decided and verdict.blocked_by is not None:
         yield "blocked-decided", "is decided, and says what it is blocked by"
@@ -163,7 +164,7 @@ def _filled(verdict: Verdict, terms: Sequence[str]) -> Iterator[tuple[Kind, str]
         return
     if not decided:
         return
-    if not _says(verdict.claim):
+    if not says(verdict.claim):
         yield "no-claim", "is decided, and claims nothing"
     if verdict.litmus is None:
         yield "no-litmus", "is decided, and does not say what further premise it needs"
@@ -198,7 +199,7 @@ def _excused(
     by_judge = not _by_code(entry)
     if by_judge and not entry.refs:
         yield "no-refs", "is said not to apply, and cites nothing"
-    if not _says(entry.critique):
+    if not says(entry.critique):
         yield "no-critique", "has no critique"
     if trace is not None:
         limits = channels if by_judge else None
@@ -233,7 +234,3 @@ def _walked(line: MatrixVerdictFile, trace: Trace | None) -> Iterator[Found]:
         lost.remove("agentSteps")
     if lost:
         yield "walk", None, f"the walk lacks {', '.join(lost)}"
-
-
-def _says(text: str | None) -> bool:
-    return any(character.isalnum() for character in text or "")

@@ -13,7 +13,7 @@ import msgspec
 from helix.grounding.bind import bind, lacking
 from helix.grounding.ground import Ground
 from helix.grounding.resolve import all_weak, dead
-from helix.grounding.texts import fold
+from helix.grounding.texts import fold, says
 from helix.model.verdict import (
     Assumption,
     BlockedBy,
@@ -56,7 +56,7 @@ def complaints(verdict: Verdict, terms: Sequence[str], ground: Ground) -> list[s
         found.append("blockedBy belongs to an uncertain verdict only")
     if not verdict.refs:
         found.append("a decided verdict needs at least one ref")
-    if not _says(verdict.claim):
+    if not says(verdict.claim):
         found.append("a decided verdict needs a claim: one factual sentence that the refs show")
     if verdict.litmus is None:
         found.append("a decided verdict needs a litmus {premise, groundedBy}")
@@ -133,7 +133,7 @@ def _faults(
             yield "dead-ref", "factual-intent", f"the referent of '{binding.term}': {note}"
     if not verdict.refs or verdict.blocked_by is not None or lacking(verdict, terms):
         yield "malformed", None, ""
-    if not _says(verdict.claim) or verdict.litmus is None:
+    if not says(verdict.claim) or verdict.litmus is None:
         yield "malformed", None, ""
     for ref in dead(verdict.refs):
         yield "dead-ref", "factual-intent", f"{ref.obs} {ref.path}: {ref.note}"
@@ -152,10 +152,6 @@ def _faults(
     if all_weak(verdict.refs) and not ground.verified:
         text = "the cited words are too short or too common to identify evidence"
         yield "not-decidable", "factual-intent", text
-
-
-def _says(text: str | None) -> bool:
-    return any(character.isalnum() for character in text or "")
 
 
 def _premise(verdict: Verdict) -> str:

@@ -44,6 +44,11 @@ def fold(text: str) -> str:
     return " ".join(text.split())
 
 
+def says(text: str | None) -> bool:
+    """Whether a text says anything: it holds a letter or a digit."""
+    return any(character.isalnum() for character in text or "")
+
+
 def stands_in(needle: str, hay: str) -> bool:
     """Whether a folded text stands in another on token boundaries."""
     return next(occurrences(needle, hay), None) is not None

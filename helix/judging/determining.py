@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from helix.grounding.texts import says
 from helix.judging.own_object import INVISIBLE, Fault
 from helix.judging.rendering import derive_nonce, indented, on_one_line, recording, surroundings
 from helix.judging.reply import SaidRef, Unusable, object_of, shaped
@@ -198,33 +199,33 @@ def read_determination(reply: Reply, nonce: str) -> Said | Unusable:
 
 def _sound(said: Said) -> Said:
     for name in ("goal", "happened", "outcome", "critique"):
-        if not _says(getattr(said, name)):
+        if not says(getattr(said, name)):
             raise Fault(f"{name} must be written in words")
     verdict = _among("verdict", said.verdict, get_args(Result))
     detections = tuple(map(_detection, said.detections))
     _led(detections)
     said = msgspec.structs.replace(said, verdict=verdict, detections=detections)
     if verdict == "uncertain":
-        if said.blocked_by is None or not _says(said.blocked_by.text):
+        if said.blocked_by is None or not says(said.blocked_by.text):
             raise Fault("an uncertain verdict needs blockedBy {kind, text}")
         return said
     if said.blocked_by is not None:
         raise Fault(f"blockedBy belongs to an uncertain verdict only (the verdict is {verdict})")
     if not said.refs:
         raise Fault(f"a verdict {verdict} needs at least one ref")
-    if verdict == "fail" and not (said.detections and _says(said.root_cause)):
+    if verdict == "fail" and not (said.detections and says(said.root_cause)):
         raise Fault("a verdict fail needs at least one detection, and a rootCause")
     return said
 
 
 def _detection(said: SaidDetection) -> SaidDetection:
     kind = " ".join(said.kind.split())
-    if not _says(kind) or len(kind) > LONGEST_KIND or not kind.isprintable():
+    if not says(kind) or len(kind) > LONGEST_KIND or not kind.isprintable():
         raise Fault(
             f"the kind of a detection must be a few words, at most {LONGEST_KIND} characters "
             f"(got {kind[:LONGEST_KIND]!r})"
         )
-    if not _says(said.text):
+    if not says(said.text):
         raise Fault(f"the detection '{kind}' has no text")
     led_by = " ".join((said.led_by or "").split()) or None
     return msgspec.structs.replace(
@@ -258,10 +259,6 @@ def _among(name: str, word: str, known: Sequence[str]) -> str:
     if plain not in known:
         raise Fault(f"{name} must be {', '.join(known)} (got {word[:40]!r})")
     return plain
-
-
-def _says(text: str | None) -> bool:
-    return any(character.isalnum() for character in text or "")
 
 
 def _body(

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
+from helix.grounding.texts import says
 from helix.judging.own_object import INVISIBLE, Fault, own_object, trimmed
 from helix.model.request import Reply
 from helix.model.verdict import (
@@ -246,7 +247,7 @@ def _once(criterion: str, rows: Sequence[str], seen: dict[str, Any]) -> None:
 
 
 def _written(criterion: str, critique: str) -> None:
-    if not any(character.isalnum() for character in critique):
+    if not says(critique):
         raise Fault(f"'{criterion}' has no critique")
 
 
