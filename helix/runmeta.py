@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,11 @@ class RunLog:
                 "suite": prepared.suite.suite.version,
             },
             "digests": scorecard.digests,
-            "awareness": {"memory": [{"name": x.name, "digest": x.digest} for x in self._aware]},
+            "awareness": awareness(self._aware),
         }
         atomic_write(self._folder / "runmeta.json", encode_page(meta))
+
+
+def awareness(known: Iterable[Preference]) -> dict[str, Any]:
+    """Return what of the memory a run knew, as run meta records it (METHOD 70, 80)."""
+    return {"memory": [{"name": one.name, "digest": one.digest} for one in known]}

@@ -20,6 +20,7 @@ from helix.model.sidelines import FailureLine
 from helix.model.subject import SubjectRecord
 from helix.model.verdict import Localize
 from helix.registry import Registry
+from helix.runmeta import awareness
 from helix.subject import subject_of
 from helix.suite.dumping import suite_page
 from helix.survey import manifest_lines
@@ -184,6 +185,7 @@ def _runmeta(found: Discovered, now: datetime.datetime, command: str | None) -> 
         "seed": found.config.sampling.seed,
         "stateRoot": found.config.paths.state,
         "versions": {"helix": helix.__version__},
+        "awareness": awareness(found.preferences),
         "livingSuite": None if found.living is None else str(found.living),
         "grown": list(found.grown),
     }

@@ -132,6 +132,9 @@ def test_discover_is_given_preferences_inside_their_own_fence(
                     f"judge.script={script}", "judge.model=m", "hydra.run.dir=out",
                     "subject.purpose=to book tables")  # fmt: skip
     assert "1 memory entry known: likes" in err
+    meta = json.loads((here / "out" / "runmeta.json").read_text(encoding="utf-8"))
+    assert [known["name"] for known in meta["awareness"]["memory"]] == ["likes"]
+    assert (here / "out" / "subject.json").is_file()
     asked = (here / "asked").read_text(encoding="utf-8").splitlines()
     assert {line.split()[0] for line in asked} == {"determiner"}
     for line in asked:
