@@ -189,10 +189,13 @@ def standing(row: CriterionRow) -> str | None:
     found = row.standing
     if found is None:
         return None
+    told = f"judge {found.status}"
+    if found.coverage is not None:
+        told += f", decided {found.coverage.k:,} of {found.coverage.n:,} labelled"
     if found.rate is None or found.interval is None:
-        return f"judge {found.status}"
+        return told
     low, high = found.interval
-    return f"judge {found.status}, passes {found.rate:.1%} corrected ({low:.1%} to {high:.1%})"
+    return f"{told}, passes {found.rate:.1%} corrected ({low:.1%} to {high:.1%})"
 
 
 def cost(card: Scorecard) -> str:

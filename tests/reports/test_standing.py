@@ -24,7 +24,11 @@ MEASURED = Standing(
 )
 STALE = Standing(status="stale", reason="the judge's pin changed since it was validated")
 COUNTS = {"stale": 1, "validated": 2}
-WORDS = "judge validated, passes 81.2% corrected (70.0% to 90.0%)"
+WORDS = "judge validated, decided 90 of 100 labelled, passes 81.2% corrected (70.0% to 90.0%)"
+FEW = Standing(
+    status="unvalidated", reason="fewer than 60 labels were compared", coverage=Ratio(k=3, n=4)
+)
+NEVER = Standing(status="unvalidated", reason="never measured against labels")
 
 
 def standing_report(*standings: Standing | None) -> RunReport:
@@ -45,11 +49,37 @@ def standing_report(*standings: Standing | None) -> RunReport:
 
 
 @pytest.mark.parametrize(
-    ("found", "told"), [(MEASURED, WORDS), (STALE, "judge stale"), (None, None)]
+    ("found", "told"),
+    [
+        (MEASURED, WORDS),
+        (STALE, "judge stale"),
+        (FEW, "judge unvalidated, decided 3 of 4 labelled"),
+        (NEVER, "judge unvalidated"),
+        (None, None),
+    ],
 )
 def test_a_rate_is_corrected_or_the_judge_is_marked(found: Standing | None, told: str) -> None:
     row = msgspec.structs.replace(report(1).scorecard.criteria[0], standing=found)
     assert summary.standing(row) == told
+
+
+@pytest.mark.parametrize(
+    ("standings", "told"),
+    [
+        ((NEVER, NEVER), "No labels were compared, so how often this judge is right is not known."),
+        ((FEW, NEVER), "Labels were compared on 1 of 2 judged criteria, and do not show how often"),
+        ((FEW, MEASURED), None),
+        ((STALE,), None),
+    ],
+)
+def test_what_is_not_known_of_a_judge_is_told_by_whether_labels_were_compared(
+    standings: tuple[Standing, ...], told: str | None
+) -> None:
+    made = standing_report(*standings)
+    note = summary.labels_note(made.scorecard)
+    assert note is None if told is None else note is not None and note.startswith(told)
+    page = render_html(made).decode()
+    assert ("<small>Labels were" in page or "<small>No labels were" in page) == (told is not None)
 
 
 def test_the_whole_is_told_by_standing_or_as_unvalidated() -> None:
