@@ -119,7 +119,8 @@ def _without_model(
 ) -> dict[str, dict[str, str]]:
     """Compare the code rows and assert what holds of every prompt; return what code decided."""
     prepared, source, survey = survey_run(config, load(), today=today)
-    asking = dataclasses.replace(prepared, judge=prepared.registry.get("judges", "scripted"))
+    settings = dataclasses.replace(prepared.settings, asks=True)
+    asking = dataclasses.replace(prepared, settings=settings)
     states: dict[str, dict[str, str]] = {}
     original = Talk()
     for job in Work(asking, survey, source, folder).jobs():
