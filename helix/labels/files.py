@@ -19,7 +19,7 @@ from helix.model.jsontext import decode
 from helix.model.lines import encode_line
 
 MOST_TOLD = 20
-LONGEST_TOLD = 1000
+LONGEST_TOLD = 300
 LONGEST_LINE = 16 * 1024 * 1024
 BEGINNING = b'{"schemaVersion":'
 

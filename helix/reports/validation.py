@@ -6,7 +6,6 @@ Names come from labels and traces, so they are made visible first. Lines are at 
 from __future__ import annotations
 
 import os
-import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -22,9 +21,8 @@ from helix.model.validation import (
     Validation,
 )
 from helix.reports.visible import one_line
-from helix.reports.words import counted
+from helix.reports.words import counted, wrapped
 
-WIDTH = 80
 NAME = 23
 SHOWN = 5
 _HEAD = ("criterion", "standing", "TPR [95 %]", "TNR [95 %]", "decided")
@@ -47,7 +45,7 @@ def validation_text(
         _drift(found.drift),
         _compared(found),
         _apart(apart, os.path.dirname(written[0]) if written else ""),
-        [line for warning in found.warnings for line in _wrapped(f"Warning: {warning}.")],
+        [line for warning in found.warnings for line in wrapped(f"Warning: {warning}.")],
         [f"Written: {file}" for file in written],
     ]
     return "\n".join(line for part in parts for line in part) + "\n"
@@ -57,7 +55,7 @@ def _labels(found: Validation) -> Iterator[str]:
     labels = found.labels
     whole = "all labels, held out as a whole" if found.split == "all" else f"split {found.split}"
     again = ", a second time" if found.forced else ""
-    yield from _wrapped(
+    yield from wrapped(
         f"{counted(labels.used, 'label')} of {labels.cells:,} ({whole}, seed {found.seed}{again}) "
         f"on suite {one_line(found.suite)}."
     )
@@ -66,7 +64,7 @@ def _labels(found: Validation) -> Iterator[str]:
         aside.append((labels.examples, "of examples in the prompt"))
     told = [f"{n:,} {words}" for n, words in aside if n]
     if told:
-        yield from _wrapped(f"Left out: {', '.join(told)}.")
+        yield from wrapped(f"Left out: {', '.join(told)}.")
 
 
 def _table(found: Validation) -> Iterator[str]:
@@ -81,7 +79,7 @@ def _table(found: Validation) -> Iterator[str]:
     yield ""
     for reason, names in reasons.items():
         about = "all" if len(names) == len(found.criteria) else ", ".join(names)
-        yield from _wrapped(f"{about}: {reason}.")
+        yield from wrapped(f"{about}: {reason}.")
 
 
 def _line(row: CriterionValidation) -> str:
@@ -119,7 +117,7 @@ def _overall(measured: Measured) -> Iterator[str]:
     right = measured.accuracy
     yield f"  agreement {right.k}/{right.n}, kappa {kappa}"
     away = measured.abstained
-    yield from _wrapped(
+    yield from wrapped(
         f"Abstentions: {away.over} where people decide (of which {away.not_adjudicated} were not "
         f"adjudicated), {away.under} decided where people cannot, {away.agreed} undecided by both."
     )
@@ -130,7 +128,7 @@ def _corrected(measured: Measured) -> Iterator[str]:
     rate = measured.corrected
     seen = f"{rate.seen.k}/{rate.seen.n}" if rate.seen.n else "undefined"
     if rate.value is None:
-        yield from _wrapped(
+        yield from wrapped(
             f"Pass rate: {seen} as Helix decided; corrected: undefined, because {_why(measured)}."
         )
         return
@@ -158,7 +156,7 @@ def _next(measured: Measured) -> Iterator[str]:
     wanted = measured.wanted
     share = wanted.fails_share
     split = "" if share is None else f" Best of the next labels: {share:.0%} human fails."
-    yield from _wrapped(
+    yield from wrapped(
         f"For ± {wanted.width:g}: {_needed('pass', wanted.passes)}, "
         f"{_needed('fail', wanted.fails)}.{split}"
     )
@@ -174,16 +172,14 @@ def _drift(drift: Drift | None) -> Iterator[str]:
         return
     moved = [_MOVED[name] for name, change in drift.changes.items() if change.moved]
     if drift.readings == 1:
-        yield from _wrapped("Anchors: this is their first reading; the next is held against it.")
+        yield from wrapped("Anchors: this is their first reading; the next is held against it.")
     elif moved:
-        yield from _wrapped(
+        yield from wrapped(
             f"DRIFT: {' and '.join(moved)} changed since {drift.first.at} by more than chance "
             f"allows ({drift.readings} readings)."
         )
     else:
-        yield from _wrapped(
-            f"Anchors: no drift since {drift.first.at} ({drift.readings} readings)."
-        )
+        yield from wrapped(f"Anchors: no drift since {drift.first.at} ({drift.readings} readings).")
     for name in _MOVED:
         first, now = getattr(drift.first, name), getattr(drift.now, name)
         change = drift.changes.get(name)
@@ -195,10 +191,10 @@ def _drift(drift: Drift | None) -> Iterator[str]:
 def _compared(found: Validation) -> Iterator[str]:
     if found.comparison is None:
         return
-    yield from _wrapped(f"Against {one_line(found.comparison.other)}:")
+    yield from wrapped(f"Against {one_line(found.comparison.other)}:")
     rows = {"all together": found.comparison.overall, **found.comparison.criteria}
     for name, pairs in rows.items():
-        yield from _wrapped(f"{one_line(name)}: {_pairs(pairs)}", indent="  ")
+        yield from wrapped(f"{one_line(name)}: {_pairs(pairs)}", indent="  ")
     yield ""
 
 
@@ -221,7 +217,7 @@ def _apart(apart: Sequence[Disagreement], folder: str) -> Iterator[str]:
         for one in found[:SHOWN]:
             link = os.path.normpath(os.path.join(folder, one.link))
             told = f"{one_line(one.trace, 60)}, {one_line(one.criterion_id)}: {link}"
-            yield from _wrapped(told, indent="  ")
+            yield from wrapped(told, indent="  ")
         if len(found) > SHOWN:
             yield f"  and {len(found) - SHOWN:,} more"
     if apart:
@@ -234,14 +230,3 @@ def _ends(interval: Interval | None) -> str:
 
 def _value(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.3f}"
-
-
-def _wrapped(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=indent,
-        subsequent_indent=f"{indent}  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

@@ -5,6 +5,7 @@ A state is never told by colour alone: it has a word, a symbol and a plain-text 
 
 from __future__ import annotations
 
+import textwrap
 from typing import Final, Literal
 
 from helix.model.verdict import BlockKind, Cause
@@ -14,6 +15,7 @@ Standing = Literal["fail", "incomplete", "uncertain", "pass", "na"]
 
 WORST_FIRST: Final[tuple[Standing, ...]] = ("fail", "incomplete", "uncertain", "pass", "na")
 NOT_RECORDED: Final = "not recorded"
+WIDTH: Final = 80
 SYMBOLS: Final[dict[str, str]] = {
     "fail": "✕",
     "incomplete": "◌",
@@ -85,6 +87,18 @@ def next_action(cause: Cause | None, kind: BlockKind | None = None) -> str:
 def counted(n: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun: `1 trace`, `1,200 traces`."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def wrapped(text: str, indent: str = "") -> list[str]:
+    """Return the lines of a sentence on a terminal; names and paths are never broken."""
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def money(micro_usd: int | None) -> str:

@@ -351,3 +351,22 @@ def test_check_and_agreement_print_json_too(
     bad = write(tmp_path / "bad.jsonl", {**rows[0], "label": "?"})
     assert command.run(["check", str(bad)]) == ExitCode.FAIL
     assert "error: " in capsys.readouterr().out
+
+
+def test_problems_come_in_the_order_of_rows_and_sums_fit_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"trace": "t1", "criterion": "c", "label": "pass", "rater": "ada"}
+    twice = write(tmp_path / "l.jsonl", "\n".join(map(json.dumps, [row, row, {**row, "label": 1}])))
+    assert command.run(["check", str(twice)]) == ExitCode.FAIL
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("error")]
+    assert ["row 2" in told[0], "row 3" in told[1], len(told)] == [True, True, 2]
+    scores = [{"name": f"a-long-name-of-a-score-{n}", "value": n, "traceId": "t"} for n in range(9)]
+    mine = {"name": "mine", "value": "pass", "traceId": "t", "authorUserId": "ada"}
+    given = [{**score, "source": "ANNOTATION"} for score in (*scores, mine)]
+    export, out = write(tmp_path / "scores.json", json.dumps(given)), str(tmp_path / "out.jsonl")
+    argv = ["import", "langfuse", str(export), "--out", out, "--map", "mine=c"]
+    assert command.run(argv) == ExitCode.PASS
+    told = capsys.readouterr().out.replace(out, "out.jsonl").splitlines()
+    assert any(line.startswith("not mapped: 9 values") for line in told)
+    assert max(map(len, told)) <= 80

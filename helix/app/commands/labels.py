@@ -16,7 +16,7 @@ from helix.labels import WORDS, Agreement, Label, agreement, check, read, settle
 from helix.labels.files import LabelFile, Problem, raise_problems, write
 from helix.labels.importing import Imported, Rules, joined, keys, take
 from helix.reports.visible import visible
-from helix.reports.words import counted
+from helix.reports.words import counted, wrapped
 
 _UNDEFINED = "undefined"
 
@@ -161,6 +161,8 @@ def _check(args: argparse.Namespace) -> ExitCode:
     traces, criteria = _known(args)
     found = read(args.file)
     problems = [*found.problems, *check(found.rows, traces=traces, criteria=criteria)]
+    place = {path: at for at, path in enumerate(args.file)}
+    problems.sort(key=lambda problem: (place[problem.file], problem.row))
     labels = [row.label for row in found.rows]
     if args.json:
         told = [{"file": p.file, "row": p.row, "text": p.text} for p in problems]
@@ -185,10 +187,11 @@ def _agreement(args: argparse.Namespace) -> ExitCode:
     console.say(visible("\n".join(_agreement_lines(figures))))
     for cell in settled.disputed:
         console.say(visible(f"disputed: {cell.trace}, {cell.criterion}"))
-    console.say(
+    last = (
         f"{counted(len(settled.labels), 'cell')} settled, {settled.adjudicated} of them by "
         f"adjudication; {len(settled.disputed)} disputed, which count for nothing"
     )
+    console.say("\n".join(wrapped(last)))
     return ExitCode.PASS
 
 
@@ -273,7 +276,8 @@ def _import_lines(told: dict[str, Any]) -> Iterator[str]:
         names = list(told["unmapped"])
         more = ", …" if len(names) > 8 else ""
         count = sum(told["unmapped"].values())
-        yield visible(f"not mapped: {counted(count, 'value')} ({', '.join(names[:8])}{more})")
+        told_of = f"not mapped: {counted(count, 'value')} ({', '.join(names[:8])}{more})"
+        yield from wrapped(visible(told_of))
     if told["unread"]:
         yield f"not read: {counted(told['unread'], 'record')}"
     already = f", {told['alreadyThere']} already there" if told["alreadyThere"] else ""
