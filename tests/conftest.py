@@ -1,10 +1,15 @@
-"""What tests share: the folder of real traces and cases beside the project, skipped by name."""
+"""What tests share: real traces and cases beside the project, and no deadline for a property."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A property is right or wrong, however busy the machine is.
+settings.register_profile("helix", deadline=None)
+settings.load_profile("helix")
 
 PROJECT = Path(__file__).resolve().parents[1]
 SHARED = PROJECT.parent / "shared"

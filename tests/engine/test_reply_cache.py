@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 from asked import pinned, request
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helix.engine.cache import DiskReplyCache, open_cache
@@ -44,7 +44,6 @@ def test_a_reply_comes_back_as_it_was_kept(tmp_path: Path) -> None:
         assert cache.stats().bytes > 0
 
 
-@settings(deadline=None)
 @given(text=st.text(), reasoning=st.none() | st.text())
 def test_any_text_comes_back(text: str, reasoning: str | None, tmp_path_factory: Any) -> None:
     with DiskReplyCache(tmp_path_factory.getbasetemp() / "any-text") as cache:
