@@ -6,6 +6,7 @@ nothing of the subject, and are counted by their cause (METHOD 8, 58).
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -73,9 +74,14 @@ class Found:
             subject=str(decides.get("subject", {}).get("name", "subject")),
             suite=suite["name"] if isinstance(suite, dict) else None,
             plan=self.plan.digest,
-            lines=source_digest((self.run.folder / file).read_bytes()),
+            lines=_digest(self.run.folder / file),
             left_out=dict(sorted(self.left_out.items())),
         )
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def of_run(folder: str, seed: int, *, passing: bool = False) -> Found:

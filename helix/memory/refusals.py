@@ -25,8 +25,10 @@ _PRIVATE: Final[tuple[tuple[str, str], ...]] = (
     ),
     ("an address that holds a password", r"(?i)\b[a-z][a-z0-9+]+://[^/\s:@]+:[^/\s@]+@"),
     ("an e-mail address", r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
-    ("a number of many digits, as of a card, an account or a phone", r"\+?\d(?:[ -]?\d){9,}"),
-)  # fmt: skip
+)
+_NUMBER: Final = re.compile(r"\+?\d(?:[ -]?\d){9,}")
+_NO_NUMBER: Final = re.compile(r"\b[a-z][a-z0-9+]+://\S+|\b\d{4}-\d\d-\d\d\b")
+"""Addresses and dates, whose digits are nobody's number."""
 _DATE_AND_TIME: Final = r"\d{4}-\d\d-\d\d_\d\d-\d\d"
 _FINDING: Final = re.compile(
     r"(?i)\b(?:trace|trajectory|criterion|observation|run id)\s+(?:id\s+)?"
@@ -41,16 +43,16 @@ _COMMIT: Final = re.compile(r"(?i)\bcommit [0-9a-f]{7,40}\b")
 _CODE: Final = re.compile(
     r"(?m)^\s*(?:```|~~~)|^\s*(?:def|class) \w.*:$|^\s*(?:from [\w.]+ import .+|import [\w.]+)$"
 )
-_DATE: Final = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _TELLING: Final = re.compile(r"[\d_.:/-]")
 
 
 def private(text: str) -> str | None:
     """Return what of a text is private data; None where no pattern sees any."""
-    dateless = _DATE.sub("", text)
     for name, pattern in _PRIVATE:
-        if re.search(pattern, dateless):
+        if re.search(pattern, text):
             return name
+    if _NUMBER.search(_NO_NUMBER.sub("|", text)):
+        return "a number of many digits, as of a card, an account or a phone"
     return None
 
 

@@ -113,8 +113,9 @@ class Memory:
             said = "\n".join((name, title, entry.description, entry.body))
             if (why := refusal(said, known)) is not None:
                 raise UsageError(f"this is not remembered: {why}")
+            index = self._index_with(entry, title)
             atomic_write(path, entry.page.encode("utf-8"))
-            atomic_write(self.folder / INDEX, self._index_with(entry, title).encode("utf-8"))
+            atomic_write(self.folder / INDEX, index.encode("utf-8"))
             return Added(entry, before is not None)
 
     def check(self) -> list[Fault]:

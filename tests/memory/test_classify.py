@@ -83,6 +83,7 @@ def test_what_stands_elsewhere_is_refused_with_the_reason(text: str, why: str) -
         "Tests that run slowly may be left out",
         "The data set of the desk has 1,200 cases",
         "No trace of it is left",
+        "The board is at https://desk.example.org/d/12345678901",
     ],
 )
 def test_an_ordinary_fact_is_kept(text: str) -> None:

@@ -185,6 +185,34 @@ def test_an_entry_with_a_secret_written_by_hand_is_not_loaded(memory: Memory) ->
     assert "private data" in str(faults[0])
 
 
+def test_an_index_that_leads_elsewhere_is_not_written_through(
+    memory: Memory, tmp_path: Path
+) -> None:
+    memory.folder.mkdir(parents=True)
+    (memory.folder / "MEMORY.md").symlink_to(tmp_path / "elsewhere.md")
+    with pytest.raises(ArtifactError, match="must be a plain file"):
+        memory.add(TABLES, MAY)
+    assert not (memory.folder / "short-tables.md").exists()
+
+
+facts = st.tuples(st.sampled_from(["a", "b", "c"]), st.sampled_from(["I am she.", "I like it."]),
+                  st.sampled_from([None, "Title one", "Title two"]))  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(facts, min_size=1, max_size=8))
+def test_no_sequence_of_adds_makes_the_index_drift(
+    tmp_path_factory: pytest.TempPathFactory, told: list[tuple[str, str, str | None]]
+) -> None:
+    memory = Memory(tmp_path_factory.mktemp("memory"))
+    for name, text, title in told:
+        memory.add(Draft(text, name=name, title=title), MAY)
+    assert memory.check() == []
+    last = {name: text for name, text, _ in told}
+    assert {entry.name: entry.body for entry in memory.read()[0]} == last
+    assert len(index(memory)) == len(last)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=120))
 def test_a_made_name_is_plain_and_makes_itself(text: str) -> None:

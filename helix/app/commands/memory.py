@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from helix.app import console
@@ -147,8 +148,6 @@ def _check(args: argparse.Namespace) -> ExitCode:
 
 def _known(state: str) -> frozenset[str]:
     """Return the ids of the living suite's rows; of one that cannot be read, none."""
-    from pathlib import Path
-
     from helix.suite import load
 
     found: set[str] = set()
