@@ -6,13 +6,14 @@ no healthy one. Everything else is inferred: kept as a guard, and it does not ga
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from helix.discover.categories import Key, key_of
 from helix.discover.norms import Trial
-from helix.discover.shots import inputs_of, shots_of, terms_cited
+from helix.discover.shots import inputs_of, plain, shots_of, terms_cited
 from helix.model.canonical import canonical_text
 from helix.model.criterion import (
     CHECK_METHOD,
@@ -142,7 +143,7 @@ def proposals(
         row = _proposed(category, kept, pool, labelled, rule or SeverityRule())
         spec = row.criterion.code_eval
         asks = "" if spec is None else canonical_text([spec.model_dump(), row.criterion.route])
-        if asks in asked:
+        if asks in asked or not _writable(row.criterion):
             continue
         asked |= {asks} - {""}
         rows.setdefault(row.criterion.criterion_id, row)
@@ -255,19 +256,31 @@ def _discovery(
 ) -> Discovery:
     cited = [ref for _, detection in shown for ref in detection.refs]
     told = [ref for ref in cited if ref.scan is None] or cited
-    refs = [RefSpec(obs=ref.obs, path=ref.path, value=ref.value) for ref in told]
+    refs = [RefSpec(obs=plain(r.obs), path=plain(r.path), value=_quoted(r.value)) for r in told]
     said = {a.text: a for _, detection in shown for a in detection.assumptions}
     traces = dict.fromkeys(one.trace_id for one, _ in shown)
     return Discovery(
         grounding="observed" if observed and refs else "inferred",
-        evidence=Evidence(refs=tuple(refs[:MOST_REFS]), trace_ids=tuple(traces)[:MOST_TRACES]),
+        evidence=Evidence(
+            refs=tuple(refs[:MOST_REFS]), trace_ids=tuple(map(plain, traces))[:MOST_TRACES]
+        ),
         prevalence=Prevalence(k=category.k, n=category.n),
         assumptions=tuple(
-            AssumptionSpec(text=a.text, status=a.status, kind=a.kind)
+            AssumptionSpec(text=plain(a.text), status=a.status, kind=a.kind)
             for a in list(said.values())[:MOST_ASSUMPTIONS]
         ),
         single_trace=alone,
     )
+
+
+def _writable(row: Criterion) -> bool:
+    """Whether a suite can hold a row: YAML has no lone surrogates, and names stay as they are."""
+    page = json.dumps(row.model_dump(mode="json"), ensure_ascii=False)
+    return page == plain(page)
+
+
+def _quoted(text: str | None) -> str | None:
+    return None if text is None else plain(text)
 
 
 def identifier(name: str) -> str:

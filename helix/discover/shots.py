@@ -69,10 +69,10 @@ def shots_of(
     """Return few-shot examples of the TRAIN split: what is of the kind, and what is well."""
     broken = [
         FewShot(
-            trace_id=one.trace_id,
+            trace_id=plain(one.trace_id),
             split="train",
-            text=_quoted(detection.refs),
-            critique=detection.text,
+            text=plain(_quoted(detection.refs)),
+            critique=plain(detection.text),
             result="fail",
         )
         for one, detection in shown
@@ -80,16 +80,21 @@ def shots_of(
     ]
     well = [
         FewShot(
-            trace_id=one.trace_id,
+            trace_id=plain(one.trace_id),
             split="train",
-            text=_quoted(one.refs),
-            critique=one.critique or one.happened or "",
+            text=plain(_quoted(one.refs)),
+            critique=plain(one.critique or one.happened or ""),
             result="pass",
         )
         for one in determinations
         if one.verdict == "pass" and _train(one, seed) and one.refs
     ]
     return (*broken[:MOST_SHOTS], *well[:MOST_SHOTS])
+
+
+def plain(text: str) -> str:
+    """Return a text with lone surrogates, which no suite file can hold, as their escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _train(one: Determination, seed: int) -> bool:

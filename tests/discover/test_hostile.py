@@ -12,12 +12,18 @@ from helix.discover.findings import determined, mined, roots
 from helix.discover.norms import Examined
 from helix.discover.proposing import Labelled, proposals
 from helix.grounding import dead, resolve_refs
+from helix.model.criterion import Suite
 from helix.model.trace import Message, Observation, Source, Trace
 from helix.registry import CheckContext, load
+from helix.suite.dumping import suite_page
+from helix.suite.load import from_source
 from helix.suite.mined import completed
+from helix.suite.source import parse
 
 REGISTRY = load([])
-NAMES = st.sampled_from(["send", "get_it", "a.b c", 'x"]', "obs:*", "", "[0]", "é\u2028", "*"])
+NAMES = st.sampled_from(
+    ["send", "get_it", "a.b c", 'x"]', "obs:*", "", "[0]", "é\u2028", "*", "s\ud800"]
+)
 KEYS = st.sampled_from(["to", "a.b", "", 'k"]', "[*]", "id", "success", "status", "error"])
 TEXTS = st.sampled_from(
     ["", "id-77", "a@b.example", "yes", "2024-01-01", "x" * 300, "\ud800", "((((", "[0]", "granted"]
@@ -73,7 +79,11 @@ def test_any_batch_is_determined_and_every_row_of_it_is_whole(batch: list[Any], 
             assert not dead(resolve_refs(one, detection.refs))
     emergent = categories(kinds_of(found))
     labelled = Labelled({t.id: t for t in traces}, tuple(found))
-    for row in proposals(emergent.every, kept, trials, labelled):
+    rows = proposals(emergent.every, kept, trials, labelled)
+    suite = Suite(suite="found", criteria=tuple(row.criterion for row in rows))
+    page = from_source(parse(suite_page(suite).decode("utf-8"), "page"))
+    assert (page.suite.criteria, page.problems) == (suite.criteria, ())
+    for row in rows:
         if row.criterion.discovery is not None and row.criterion.discovery.evidence.refs:
             completed(row.criterion)
         assert set(row.fires).isdisjoint(row.passes)
