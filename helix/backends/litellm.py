@@ -120,12 +120,13 @@ class LiteLLM:
         refusal = getattr(message, "refusal", None)
         reasoning = getattr(message, "reasoning_content", None)
         ends = getattr(choice, "finish_reason", None)
+        text = str(content or refusal or "")
         return Reply(
-            text=self._clean(str(content or refusal or "")),
+            text=self._clean(text),
             finish_reason="refusal" if refusal and not content else ends,
             returned_model=_returned(response.model, pin.model),
             reasoning=self._clean(str(reasoning)) if reasoning else None,
-            usage=_usage(response, pin),
+            usage=_usage(response, pin, text),
             effective=_effective(sent),
         )
 
@@ -261,14 +262,14 @@ def _effective(sent: Mapping[str, Any]) -> dict[str, Any]:
     return found | {name: value for name, value in named if value not in (None, {})}
 
 
-def _usage(response: Any, pin: Pin) -> Usage:
-    """Return the usage; litellm fills a missing one with zeros, which no answer can have cost."""
+def _usage(response: Any, pin: Pin, text: str) -> Usage:
+    """Return the usage; litellm fills what is missing with zeros, and no text has no token."""
     given = getattr(response, "usage", None)
-    prompt = getattr(given, "prompt_tokens", None)
-    completion = getattr(given, "completion_tokens", None)
-    if not prompt and not completion:
-        return Usage()
-    return Usage(prompt, completion, _cost(response, pin, prompt or 0, completion or 0))
+    prompt = getattr(given, "prompt_tokens", None) or None
+    completion = getattr(given, "completion_tokens", None) or (None if text else 0)
+    if prompt is None or completion is None:
+        return Usage(prompt, completion or None)
+    return Usage(prompt, completion, _cost(response, pin, prompt, completion))
 
 
 def _cost(response: Any, pin: Pin, prompt: int, completion: int) -> int | None:

@@ -66,6 +66,8 @@ REPLIES: dict[str, dict[str, Any]] = {
     "filtered": {"text": "", "finish_reason": "content_filter"},
     "reasoning": {"reasoning": "Let me see."},
     "no-usage": {"usage": Usage()},
+    "no-prompt-usage": {"usage": Usage(completion_tokens=5)},
+    "no-answer-usage": {"usage": Usage(prompt_tokens=7)},
     "other-model": {"returned_model": "another-1"},
     "dated-model": {"returned_model": "m1-2024-08-06"},
     "no-model": {"returned_model": None},
