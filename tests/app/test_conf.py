@@ -68,6 +68,10 @@ def test_every_choice_of_every_group_composes(group: str, option: str) -> None:
     composed(*GIVEN, f"{group}={option}")
 
 
+def test_who_may_judge_may_verify_and_a_verifier_may_be_the_judges_model_too() -> None:
+    assert {*groups()["verifier"]} == {*groups()["judge"], "same"}
+
+
 def test_the_demo_needs_nothing_else() -> None:
     config = composed("experiment=demo")
     assert config.subject.traces == "demo:outreach"
