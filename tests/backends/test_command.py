@@ -23,7 +23,9 @@ from helix.redaction import secrets
 from helix.registry import Backend, JudgeSettings, load
 
 UNIT = Unit("judge", "trajectory", "t", "d", ("polite",), "c", 0)
-REQUEST = Request(UNIT, Pin("command", "m-1", "judge"), (Message("user", "Judge é \ud800."),), "n1")
+SCHEMA = {"type": "object", "properties": {"nonce": {}, "critique": {}, "result": {}}}
+MESSAGES = (Message("user", "Judge é \ud800."),)
+REQUEST = Request(UNIT, Pin("command", "m-1", "judge"), MESSAGES, "n1", SCHEMA)
 
 
 def opened(*command: str, kind: type[JudgeConfig] = JudgeConfig, **config: Any) -> Backend:
@@ -50,7 +52,9 @@ def test_what_a_program_prints_is_the_reply() -> None:
 
 def test_a_program_reads_the_request_as_json() -> None:
     code = "import json, sys; r = json.load(sys.stdin); print(json.dumps(r))"
-    assert msgspec.convert(json.loads(ask(code).text), Request) == REQUEST
+    given = json.loads(ask(code).text)
+    assert msgspec.convert(given, Request) == REQUEST
+    assert list(given["replySchema"]["properties"]) == ["nonce", "critique", "result"]
 
 
 @pytest.mark.parametrize(
