@@ -50,7 +50,7 @@ def _kinds(page: TextPage, report: DiscoveryReport, width: int) -> None:
             page.line((f"{facts.prevalence(kind)}, {_by(kind)}, {_goes(kind)}", "dim"), indent=2)
     else:
         name = width - 36
-        page.line((_row("kind of failure", "k/n", "by", "goes", name), "dim"))
+        page.line((_row("kind of failure", "k/n", "by", "goes to", name), "dim"))
         for kind in shown:
             share = f"{kind.category.k}/{kind.category.n}"
             page.line(_row(one_line(kind.category.name), share, _by(kind), _goes(kind), name))
@@ -106,8 +106,10 @@ def _coverage(page: TextPage, report: DiscoveryReport) -> None:
     stages = ", ".join(f"{stage.n:,} {stage.name}" for stage in report.funnel)
     page.line(("coverage ", "dim"), stages)
     told = dict(facts.proof(report))
-    for name in ("read by", "not read by anybody", "cut off"):
-        page.line((f"{name} ", "dim"), one_line(told[name]))
+    page.line(("read by ", "dim"), one_line(told["read by"]))
+    left = len(facts.unread(report))
+    page.line(("read by nobody ", "dim"), f"{left:,} of {report.record.triage.examined:,}")
+    page.line(("cut off ", "dim"), one_line(told["cut off"]))
     page.line(("kinds ", "dim"), f"{facts.curve_told(report)}; {facts.saturation(report)}")
     grounded = dict(facts.itself(report))["evidence that resolves"]
     page.line(("evidence that resolves ", "dim"), grounded)

@@ -299,10 +299,10 @@ def _seen(
     shown: Sequence[tuple[Determination, Detection]], reads: Sequence[ReadView]
 ) -> tuple[tuple[ReadView, SeenView], ...]:
     """Return each trace of a kind once, with the detection that counts first."""
-    place = {id(seen.detection): (read, seen) for read in reads for seen in read.seen}
+    place = {(read.id, id(s.detection)): (read, s) for read in reads for s in read.seen}
     found: dict[str, tuple[ReadView, SeenView]] = {}
-    for _, detection in shown:
-        read, seen = place[id(detection)]
+    for one, detection in shown:
+        read, seen = place[one.trace_id, id(detection)]
         if read.id not in found or seen.counted > found[read.id][1].counted:
             found[read.id] = (read, seen)
     return tuple(found.values())

@@ -50,7 +50,7 @@ def _markdown(report: DiscoveryReport) -> Iterator[str]:
     if caveat:
         yield f"{md(caveat)}."
     yield ""
-    yield "| kind of failure | k of n (95 %) | seen by | goes | criterion |"
+    yield "| kind of failure | k of n (95 %) | seen by | goes to | criterion |"
     yield "|---|---|---|---|---|"
     for kind in report.kinds:
         row = kind.row

@@ -13,7 +13,7 @@ from helix.reports.words import NOT_RECORDED, Standing, counted, money, recorded
 from helix.stats import Share
 
 GOES: Final[dict[Route, str]] = {
-    "eval": "to check",
+    "eval": "criterion",
     "fix": "to mend",
     "infrastructure": "infrastructure",
 }
@@ -80,9 +80,10 @@ def failing(report: DiscoveryReport) -> str:
 
 def seen_by(kind: KindView) -> str:
     """Return who saw a kind: detectors of code, a determiner, or both."""
-    by = [f"code ({', '.join(kind.category.detectors)})"] if kind.category.detectors else []
-    read = any(seen.detection.detector is None for _, seen in kind.seen)
-    return " and ".join([*by, *(["a determiner"] if read or not by else [])])
+    detectors = kind.category.detectors
+    by = [f"code ({', '.join(detectors)})"] if detectors else []
+    by += ["a determiner"] if len(kind.category.kinds) > len(detectors) else []
+    return " and ".join(by)
 
 
 def why(kind: KindView) -> str:
@@ -129,12 +130,18 @@ def proof(report: DiscoveryReport) -> Facts:
     ]
 
 
+def unread(report: DiscoveryReport) -> list[str]:
+    """Return the whole traces that nobody answered for."""
+    return [r.id for r in report.reads if _whole(r) and r.determination.determined_by is None]
+
+
 def _left(report: DiscoveryReport) -> str:
-    left = [r.id for r in report.reads if _whole(r) and r.determination.determined_by is None]
-    whole = sum(map(_whole, report.reads))
+    left, whole = unread(report), sum(map(_whole, report.reads))
+    if not left:
+        return "none"
     if len(left) == whole:
-        return f"all {whole:,}: what code did not detect there is not known" if whole else "none"
-    return f"{len(left):,} of {whole:,}" + (f": {listed(left, _SHOWN, 'and so on')}" * bool(left))
+        return f"all {whole:,}: what code did not detect there is not known"
+    return f"{len(left):,} of {whole:,}: {listed(left, _SHOWN, 'see determinations.jsonl')}"
 
 
 def _whole(read: ReadView) -> bool:
@@ -184,10 +191,11 @@ def curve_told(report: DiscoveryReport) -> str:
     if not known:
         return "nothing was examined"
     last = known.index(known[-1]) + 1 if known[-1] else 0
-    kinds = counted(known[-1], "kind")
+    traces = counted(len(known), "trace")
     if not last:
-        return f"no kind in {counted(len(known), 'trace')}"
-    return f"{kinds} in {counted(len(known), 'trace')}; the last new one at trace {last:,}"
+        return f"no kind in {traces}"
+    kinds = counted(known[-1], "kind")
+    return f"{kinds} in {traces}, before like ones are merged; the last new one at trace {last:,}"
 
 
 def memory(report: DiscoveryReport) -> str:
