@@ -12,6 +12,7 @@ import msgspec
 
 import helix
 from helix.discover import fixtures
+from helix.discover.categories import was_read
 from helix.files import atomic_write
 from helix.model.discovery import Determination, DiscoveryRecord, MinedRow, Triage
 from helix.model.lines import encode_line, encode_page
@@ -94,7 +95,7 @@ def triage(found: Discovered) -> Triage:
         sampled=len(found.determinations),
         cut_off=len(cut),
         examined=len(found.examined.traces),
-        read=0 if found.asked is None else len(found.asked.said),
+        read=sum(map(was_read, found.determinations)),
         pending=0 if found.asked is None else len(found.asked.pending),
         fail=verdicts["fail"],
         passed=verdicts["pass"],

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from helix.model.discovery import Category, Detection, Determination, Lens, Route
+from helix.model.verdict import MACHINERY_CAUSES
 
 MOST_CATEGORIES = 10
 MOST_EXAMPLES = 5
@@ -46,10 +47,14 @@ class Sighting:
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """What some traces showed: the sightings of each kind, and which traces were examined."""
+    """What some traces showed: the sightings of each kind, and which traces were examined.
+
+    `read` are those that a determiner read: what only he sees can be counted over them alone.
+    """
 
     sightings: Mapping[Key, frozenset[Sighting]]
     examined: frozenset[str]
+    read: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +80,23 @@ def kinds_of(determinations: Iterable[Determination]) -> Kinds:
     In a trace that a determiner passed only fixables and infrastructure are counted.
     """
     found: dict[Key, set[Sighting]] = {}
-    examined = set()
+    examined, read = set(), set()
     for one in determinations:
         if one.cause == "truncated":
             continue
         examined.add(one.trace_id)
+        if was_read(one):
+            read.add(one.trace_id)
         for detection in one.detections:
             if one.verdict != "pass" or detection.route != "eval":
                 found.setdefault(key_of(detection), set()).add(_sighting(one, detection))
-    return Kinds({key: frozenset(seen) for key, seen in found.items()}, frozenset(examined))
+    seen = {key: frozenset(sightings) for key, sightings in found.items()}
+    return Kinds(seen, frozenset(examined), frozenset(read))
+
+
+def was_read(one: Determination) -> bool:
+    """Whether a determiner read a trace: he was asked, and his answer could be used."""
+    return one.determined_by is not None and one.cause not in MACHINERY_CAUSES
 
 
 def merge(left: Kinds, right: Kinds) -> Kinds:
@@ -91,7 +104,7 @@ def merge(left: Kinds, right: Kinds) -> Kinds:
     keys = left.sightings.keys() | right.sightings.keys()
     none: frozenset[Sighting] = frozenset()
     both = {key: left.sightings.get(key, none) | right.sightings.get(key, none) for key in keys}
-    return Kinds(both, left.examined | right.examined)
+    return Kinds(both, left.examined | right.examined, left.read | right.read)
 
 
 def key_of(detection: Detection) -> Key:
@@ -113,7 +126,7 @@ def categories(
     symptoms = sorted(key.kind for key in kinds.sightings.keys() - roots.keys())
     groups = _grouped(roots, same or {})
     made = sorted(
-        (_category(keys, roots, len(kinds.examined)) for keys in groups),
+        (_category(keys, roots, kinds) for keys in groups),
         key=lambda c: (c.fix_or_eval != "eval", -c.k, c.name),
     )
     return Emergent(tuple(made[:most]), tuple(made[most:]), tuple(symptoms))
@@ -172,20 +185,21 @@ def _stems(text: str) -> Iterable[str]:
 
 
 def _category(
-    keys: Sequence[Key], kinds: Mapping[Key, frozenset[Sighting]], examined: int
+    keys: Sequence[Key], roots: Mapping[Key, frozenset[Sighting]], kinds: Kinds
 ) -> Category:
-    seen = sorted({sighting for key in keys for sighting in kinds[key]})
+    seen = sorted({sighting for key in keys for sighting in roots[key]})
+    coded = any(key.detector for key in keys)
     traces = sorted({one.trace_id for one in seen})
-    lead = min(keys, key=lambda key: (not key.detector, -len(kinds[key]), key))
+    lead = min(keys, key=lambda key: (not key.detector, -len(roots[key]), key))
     return Category(
         name=lead.kind,
-        definition=_definition(lead, kinds[lead]),
+        definition=_definition(lead, roots[lead]),
         lens=_commonest(one.lens for one in seen),  # type: ignore[arg-type]
-        klass="code" if any(key.detector for key in keys) else "judge",
+        klass="code" if coded else "judge",
         fix_or_eval=_commonest(one.route for one in seen),  # type: ignore[arg-type]
         example_trace_ids=tuple(traces[:MOST_EXAMPLES]),
         k=len(traces),
-        n=examined,
+        n=len(kinds.examined if coded else kinds.read),
         detectors=tuple(sorted({key.detector for key in keys if key.detector})),
         kinds=tuple(sorted({key.kind for key in keys})),
     )

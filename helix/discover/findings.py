@@ -12,7 +12,7 @@ from helix.discover.norms import Detector, Examined, Norm, Trial, tried
 from helix.grounding import resolve_refs
 from helix.model.discovery import Detection, Determination
 from helix.model.trace import Trace
-from helix.model.verdict import Assumption, BlockedBy, Ref
+from helix.model.verdict import MACHINERY_CAUSES, Assumption, BlockedBy, Ref
 from helix.registry import Registry
 
 DETECTORS: tuple[Detector, ...] = (
@@ -174,11 +174,13 @@ def _outcome(trace: Trace) -> str | None:
 def merged(code: Determination, said: Determination | None) -> Determination:
     """Return code's determination and a determiner's as one: who read the trace decides.
 
-    Where the determiner could not decide, code's fail stands. Code's detections are kept beside
-    its own.
+    Where the determiner could not decide, or gave no answer that could be used, code's fail
+    stands. Code's detections are kept beside its own.
     """
     if said is None or code.cause == "truncated":
         return code
+    if said.cause in MACHINERY_CAUSES and code.verdict == "fail":
+        return msgspec.structs.replace(code, warnings=said.warnings)
     verdict = said
     if said.verdict == "uncertain" and code.verdict == "fail":
         verdict = msgspec.structs.replace(

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix.discover.categories import Kinds, categories, kinds_of, merge
-from helix.model.discovery import Detection, Determination, Lens, Route
+from helix.model.discovery import Detection, Determination, DeterminedBy, Lens, Route
 from helix.model.verdict import Ref, Result
 
 EMPTY = Kinds({}, frozenset())
+READER = DeterminedBy(model="m", temperature=0.0, identity="i")
 SAID = ("sent without consent", "message sent without the consent", "late reply", "invented price")
 CODE = (("order", "send without ask"), ("loop", "same calls over and over"))
 
@@ -34,11 +35,16 @@ def detection(
 
 
 def determination(
-    name: str, *found: Detection, verdict: Result = "fail", cause: str | None = None
+    name: str,
+    *found: Detection,
+    verdict: Result = "fail",
+    cause: str | None = None,
+    read: bool = True,
 ) -> Determination:
     return Determination(
         trace_id=name, trace_digest="0", verdict=verdict, detections=found,
         cause=cause,  # type: ignore[arg-type]
+        determined_by=READER if read else None,
     )  # fmt: skip
 
 
@@ -147,3 +153,13 @@ def test_beyond_the_most_categories_the_rest_is_folded_rarest_last() -> None:
     found = categories(kinds_of([*often, rare]), most=1)
     assert [c.name for c in found.shown] == ["often seen"]
     assert [(c.name, c.k, c.n) for c in found.folded] == [("unlike it", 1, 4)]
+
+
+def test_what_only_a_reader_sees_is_counted_over_what_was_read() -> None:
+    whole = [
+        determination("a", detection("late reply"), detection("over and over", "loop")),
+        determination("b", read=False),
+        determination("c", cause="unavailable", verdict="uncertain"),
+    ]
+    counts = {c.name: (c.k, c.n) for c in categories(kinds_of(whole)).shown}
+    assert counts == {"late reply": (1, 1), "over and over": (1, 3)}

@@ -91,3 +91,40 @@ def test_a_suite_is_not_asked_for_and_traces_are(
     write(tmp_path / "t.jsonl")
     assert main(["discover", "subject.traces=t.jsonl", "discover.living=false"]) == 0
     assert not (tmp_path / ".helix" / "living-suite").exists()
+
+
+def test_a_dry_run_says_what_would_be_looked_at_and_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["subject=outreach", "run.dry=true", "sampling=balanced", "sampling.n=20"]
+    assert main(["discover", *words, "judge=dispatch", "judge.model=m", "discover.batch=6"]) == 0
+    said = capfd.readouterr().out
+    assert "20 chosen of 68 read" in said and ", 6 at a time" in said
+    assert not (tmp_path / ".helix" / "dispatch").exists() and not list(
+        tmp_path.glob("outputs/*/*")
+    )
+
+
+def test_a_balanced_sample_has_traces_in_which_calls_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["subject=outreach", "sampling=balanced", "sampling.n=8", "hydra.run.dir=run"]
+    assert main(["discover", *words, "discover.living=false"]) == 0
+    lines = [json.loads(x) for x in Path("run/manifest.jsonl").read_text("utf-8").splitlines()]
+    taken = [line for line in lines if line["selected"]]
+    assert len(taken) == 8 and sum(line.get("failures", 0) > 0 for line in taken) == 4
+
+
+def test_only_what_failed_in_a_run_is_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: tuple[int, str, Path]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    suite = printed[2] / "run" / "criteria.suite.yaml"
+    words = ["subject=outreach", f"criteria.file={suite}", "judge=none", "hydra.run.dir=before"]
+    assert main(["evaluate", *words]) == 1
+    again = ["subject=outreach", "select.failed_from=before", "hydra.run.dir=run"]
+    assert main(["discover", *again, "discover.living=false"]) == 0
+    record = json.loads(Path("run/discovery.json").read_text("utf-8"))
+    assert 21 <= record["triage"]["sampled"] < 68
