@@ -7,6 +7,7 @@ that a crash cut off was never acknowledged, and is dropped when the file is ope
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -34,7 +35,7 @@ class Store:
     def __init__(self, path: str | os.PathLike[str], rater: str) -> None:
         # Where a link leads to, or making the file anew would put it in the place of the link.
         self._path, self._rater = Path(os.path.realpath(path)), rater
-        self._handle = self._open()
+        self._handle = _opened(self._path, os.O_RDWR | os.O_CREAT)
         self._size = os.fstat(self._handle).st_size
         self._others: list[Label] = []
         self._own: dict[Cell, Label] = {}
@@ -67,28 +68,10 @@ class Store:
         """Let go of the file."""
         os.close(self._handle)
 
-    def _open(self) -> int:
-        try:
-            handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise LabelError(f"{self._path} cannot be opened: {error.strerror}") from None
-        try:
-            self._hold(handle)
-            same = os.path.samestat(os.fstat(handle), os.stat(self._path))
-        except OSError:
-            same = False
-        if not same:
-            os.close(handle)
-            raise LabelError(
-                f"{self._path} is being labelled in by another process: two raters need a file each"
-            )
-        return handle
-
-    def _hold(self, handle: int) -> None:
-        if fcntl is not None:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
     def _read(self) -> None:
+        # What a crash left of making the file anew; while it is held, nobody else does.
+        for left in self._path.parent.glob(f".{glob.escape(self._path.name[:100])}.*.tmp"):
+            left.unlink(missing_ok=True)
         data = self._path.read_bytes()
         found = read(self._path)
         problems: list[Problem] = list(found.problems)
@@ -124,7 +107,7 @@ class Store:
             os.fchmod(file.fileno(), stat.S_IMODE(os.fstat(self._handle).st_mode))
             handle = os.dup(file.fileno())
             # Held before it takes the place of the file that is held, so that one always is.
-            self._hold(handle)
+            _hold(handle)
         os.close(self._handle)
         self._handle, self._size = handle, os.fstat(handle).st_size
 
@@ -140,3 +123,39 @@ class Store:
             yield
         except OSError as error:
             raise LabelError(f"{self._path} cannot be written: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def holding(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Keep stores off a label file while it is made anew; LabelError where one is at work in it."""
+    file = Path(os.path.realpath(path))
+    handle = _opened(file, os.O_RDONLY) if file.exists() else None
+    try:
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _opened(path: Path, flags: int) -> int:
+    """Return a label file that is open and held; LabelError where it cannot be either."""
+    try:
+        handle = os.open(path, flags, 0o644)
+    except OSError as error:
+        raise LabelError(f"{path} cannot be opened: {error.strerror}") from None
+    try:
+        _hold(handle)
+        same = os.path.samestat(os.fstat(handle), os.stat(path))
+    except OSError:
+        same = False
+    if not same:
+        os.close(handle)
+        raise LabelError(
+            f"{path} is being labelled in by another process: two raters need a file each"
+        )
+    return handle
+
+
+def _hold(handle: int) -> None:
+    if fcntl is not None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

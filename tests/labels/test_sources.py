@@ -13,6 +13,7 @@ import pytest
 from helix.app.commands import labels as command
 from helix.errors import ExitCode, LabelError, UnknownNameError, UsageError
 from helix.labels import Label, load
+from helix.labels.store import Store
 
 
 def write(path: Path, value: Any) -> Path:
@@ -324,6 +325,17 @@ def test_what_a_file_holds_cannot_act_on_the_terminal(
     assert command.run(["check", file]) == ExitCode.PASS
     told = str(raised.value) + "".join(capsys.readouterr())
     assert "c\\u202e" in told and not set(told) & set("\x1b\u202e\x07")
+
+
+def test_nothing_is_brought_into_a_file_that_somebody_labels_in(tmp_path: Path) -> None:
+    table = write(tmp_path / "l.csv", "trace,label,rater\nt1,pass,ben\n")
+    out = tmp_path / "ada.jsonl"
+    store = Store(out, "ada")
+    with pytest.raises(LabelError, match="is being labelled in"):
+        command.run(["import", "csv", str(table), "--out", str(out)])
+    assert out.read_bytes() == b""
+    store.close()
+    assert command.run(["import", "csv", str(table), "--out", str(out)]) == ExitCode.PASS
 
 
 def test_check_and_agreement_print_json_too(

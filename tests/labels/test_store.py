@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from helix.errors import LabelError
 from helix.labels import Cell, Label, load, write
 from helix.labels.record import WORDS, Word
-from helix.labels.store import Store
+from helix.labels.store import Store, holding
 
 
 def label(trace: str, word: Word = "pass", rater: str = "ada") -> Label:
@@ -128,6 +128,28 @@ def test_what_another_program_wrote_meanwhile_is_neither_lost_nor_written_over(
         with pytest.raises(LabelError, match="was changed by another program"):
             store.put(mine)
     assert file.read_bytes() == theirs and set(store.labels) == {Cell("t1", "c")}
+
+
+def test_what_a_crash_left_of_a_file_that_was_made_anew_is_removed(file: Path) -> None:
+    for name in (".ada.jsonl.0123456789ab.tmp", ".other.jsonl.0123456789ab.tmp"):
+        (file.parent / name).write_bytes(b"half")
+    Store(file, "ada").close()
+    assert {path.name for path in file.parent.iterdir()} == {
+        "ada.jsonl",
+        ".other.jsonl.0123456789ab.tmp",
+    }
+
+
+def test_a_file_is_not_made_anew_while_somebody_labels_in_it(file: Path) -> None:
+    with holding(file):
+        assert not file.exists()
+    store = Store(file, "ada")
+    with pytest.raises(LabelError, match="is being labelled in by another process"), holding(file):
+        raise AssertionError("held twice")
+    store.close()
+    with holding(file), pytest.raises(LabelError, match="is being labelled in"):
+        Store(file, "ada")
+    Store(file, "ada").close()
 
 
 def test_a_file_that_others_may_not_read_stays_so(file: Path) -> None:

@@ -13,8 +13,9 @@ from helix.app import console
 from helix.app.plugins import registry
 from helix.errors import ExitCode, LabelError, UsageError
 from helix.labels import WORDS, Agreement, Label, agreement, check, read, settle
-from helix.labels.files import LabelFile, Problem, raise_problems, write
+from helix.labels.files import LabelFile, Problem, Row, raise_problems, write
 from helix.labels.importing import Imported, Rules, joined, keys, take
+from helix.labels.store import holding
 from helix.reports.visible import visible
 from helix.reports.words import counted, wrapped
 
@@ -138,6 +139,27 @@ def _import(args: argparse.Namespace) -> ExitCode:
         known_only=args.known_only,
     )
     found = [take(path, source.read(_place(args.source, path)), rules) for path in args.path]
+    with holding(args.out):
+        rows, again = _joined(args, found, traces, criteria)
+        write(_writable(args.out), [row.label for row in rows])
+    new = sum(len(part.rows) for part in found)
+    told = _told(args.out, rows, new - again, again, found)
+    if args.json:
+        _say_json(told)
+    else:
+        console.say("\n".join(_import_lines(told)))
+    for problem in (problem for part in found for problem in part.unread):
+        console.tell(visible(str(problem)))
+    return ExitCode.PASS
+
+
+def _joined(
+    args: argparse.Namespace,
+    found: Sequence[Imported],
+    traces: Collection[str] | None,
+    criteria: Collection[str] | None,
+) -> tuple[list[Row], int]:
+    """Return what the label file is to hold, and how many of the labels it holds already."""
     kept = read(args.out) if Path(args.out).exists() else LabelFile((), ())
     new = [row for part in found for row in part.rows]
     rows, again = joined(new, kept.rows)
@@ -146,15 +168,7 @@ def _import(args: argparse.Namespace) -> ExitCode:
     raise_problems(sorted(problems, key=lambda problem: (problem.file, problem.row)))
     if not new:
         raise LabelError(_nothing(args, found))
-    write(_writable(args.out), [row.label for row in rows])
-    told = _told(args.out, rows, len(new) - again, again, found)
-    if args.json:
-        _say_json(told)
-    else:
-        console.say("\n".join(_import_lines(told)))
-    for problem in (problem for part in found for problem in part.unread):
-        console.tell(visible(str(problem)))
-    return ExitCode.PASS
+    return rows, again
 
 
 def _check(args: argparse.Namespace) -> ExitCode:
