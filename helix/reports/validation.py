@@ -135,10 +135,10 @@ def _corrected(measured: Measured) -> Iterator[str]:
     yield f"Pass rate: {seen} as Helix decided."
     clipped = f" (clipped; the formula gives {rate.raw:.3f})" if rate.clipped else ""
     yield f"  corrected        {rate.value:.3f} {_ends(rate.interval)}{clipped}"
-    if rate.jeffreys is not None:
-        yield f"  by seeded draws        {_ends(rate.jeffreys)}"
-    if rate.ppi is not None:
-        yield f"  by PPI           {rate.ppi:.3f} {_ends(rate.ppi_interval)}"
+    drawn = "undefined" if rate.jeffreys is None else f"      {_ends(rate.jeffreys)}"
+    yield f"  by seeded draws  {drawn}"
+    other = "undefined" if rate.ppi is None else f"{rate.ppi:.3f} {_ends(rate.ppi_interval)}"
+    yield f"  by PPI           {other}"
     low, high = _value(rate.abstentions_fail), _value(rate.abstentions_pass)
     yield f"  abstentions as fails {low}, as passes {high}"
 

@@ -230,8 +230,9 @@ def _warnings(
     clusters, traces = {c.cluster for c in labelled}, {c.trace for c in labelled}
     if len(clusters) < len(traces):
         yield (
-            f"{len(traces)} traces are runs of {len(clusters)} tasks: intervals count what the "
-            "tasks leave, and are wider"
+            f"{len(traces)} traces are runs of {len(clusters)} "
+            f"task{'' if len(clusters) == 1 else 's'}: intervals count what that leaves, and are "
+            "wider"
         )
     if task.second:
         yield "these test labels were used before; that is recorded"
