@@ -152,7 +152,8 @@ WRITES
   fixtures/                 traces on which each check fires and passes
   failures.jsonl            cut recordings, fixables, infrastructure: for diagnostics
   saturation.json           new kinds as traces are examined
-  discovery.json            all of it that a report needs; plan.json, manifest.jsonl, runmeta.json
+  report.html               what fails and where it goes, with evidence; report.out names more
+  discovery.json            all of it; plan.json, manifest.jsonl, subject.json, runmeta.json
   paths.state (.helix/living-suite): the living suite, which only grows; discover.living=false
   leaves it alone.
 

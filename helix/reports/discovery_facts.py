@@ -215,7 +215,7 @@ def cost(report: DiscoveryReport) -> str:
     if report.record.judge is None:
         return "no calls"
     if usage is None:
-        return NOT_RECORDED
+        return f"calls and cost {NOT_RECORDED}"
     calls = counted(int(usage.get("calls", 0)), "call")
     cached = counted(int(usage.get("cacheHits", 0)), "cache hit")
     return f"{calls}, {cached}, cost {money(usage.get('costMicroUsd'))}"

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from helix.reports.discovery_page import render_discovery
 from helix.reports.html import render_html
+from tests.reports.findings import discovery
 from tests.reports.sample import report
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
@@ -116,3 +118,13 @@ def test_a_search_without_a_hit_says_so(page: str, tmp_path: Path) -> None:
     )
     document, _ = opened(doing(page, script), tmp_path)
     assert re.search(r'id="live"[^>]*>Nothing matches\.<', document)
+
+
+def test_evidence_of_a_kind_opens_its_trace_and_highlights_the_words(tmp_path: Path) -> None:
+    click = "document.querySelector('#k0 .ev a.to').click();"
+    document, console = opened(doing(render_discovery(discovery()).decode(), click), tmp_path)
+    assert console == []
+    assert re.search(r'data-trace="outreach-000"[^>]* open=', document)
+    assert re.findall(r'<mark[^>]*class="hit"[^>]*>([^<]*)', document) == ["mara@example.org"]
+    assert document.count("ev held active") == 1
+    assert "<img" not in document and "At least 3 of 6 traces fail" in document
