@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import helix
 from helix.app import failures
 from helix.errors import ConfigError, ExitCode
 from helix.evaluate import Finished
-from helix.files import atomic_write
+from helix.files import atomic_writer
 from helix.model.config import ReportConfig
 from helix.registry import Registry, Renderer
 from helix.reports.discovery import DiscoveryReport
 from helix.reports.run import RunMeta, RunReport, compose
+from helix.reports.stream import RunStream, stream
 from helix.runs import RunFiles
 
 PAGE = "html"
-View = Callable[[Any], bytes]
+View = Callable[[RunMeta], bytes | Iterable[bytes]]
 
 
 def renderers(
@@ -34,6 +35,8 @@ def renderers(
         raise ConfigError("report.mode must be auto or single in this version (got directory)")
     wanted = [registry.get("renderers", n) for n in dict.fromkeys([*config.out, *config.to])]
     for item in wanted:
+        if item.ready is not None:
+            item.ready()
         if discovery and item.discovery is None:
             able = [n for n, entry in registry.items("renderers").items() if entry.item.discovery]
             raise ConfigError(
@@ -51,42 +54,61 @@ def render(
     waiting: tuple[str, ...] = (),
 ) -> tuple[bytes, ExitCode]:
     """Write the reports; return what goes to standard output, and INTERNAL if one broke."""
-    report = _report(done, rerun, waiting, any(item.name == PAGE for item in wanted))
-    views = [(item, item.render) for item in wanted]
-    return _projected(report, views, done.run_dir, config)
+    run = _stream(done, rerun, waiting)
+    shows_steps = any(item.name == PAGE for item in wanted)
+
+    @cache
+    def whole() -> RunReport:
+        return _whole(done, run, shows_steps)
+
+    def projected(item: Renderer, meta: RunMeta) -> bytes | Iterable[bytes]:
+        return item.render(replace(run if item.stream else whole(), meta=meta))
+
+    # First those that read trace by trace: nothing is held for them.
+    views = [(item, partial(projected, item)) for item in sorted(wanted, key=_holds_all)]
+    return _written(run.meta, views, done.run_dir, config)
+
+
+def _holds_all(item: Renderer) -> bool:
+    return not item.stream
 
 
 def render_found(
     report: DiscoveryReport, wanted: list[Renderer], run_dir: Path, config: ReportConfig
 ) -> tuple[bytes, ExitCode]:
     """Write the reports of a discovery as `render` does those of a run."""
-    views = [(item, item.discovery) for item in wanted if item.discovery is not None]
-    return _projected(report, views, run_dir, config)
+
+    def projected(item: Renderer, meta: RunMeta) -> bytes | Iterable[bytes]:
+        assert item.discovery is not None
+        return item.discovery(replace(report, meta=meta))
+
+    views = [(item, partial(projected, item)) for item in wanted]
+    return _written(report.meta, views, run_dir, config)
 
 
-def _projected(
-    report: RunReport | DiscoveryReport,
-    views: list[tuple[Renderer, View]],
-    run_dir: Path,
-    config: ReportConfig,
+def _written(
+    meta: RunMeta, views: Sequence[tuple[Renderer, View]], run_dir: Path, config: ReportConfig
 ) -> tuple[bytes, ExitCode]:
     output, code = b"", ExitCode.PASS
     placed = [(item, view, _place(item, run_dir, config)) for item, view in views]
     # What goes to standard output comes last: it names the reports that were written.
     for item, view, file in sorted(placed, key=lambda one: one[2] is None):
         try:
-            data = view(report)
             if file is None:
-                output += data
+                output += b"".join(_parts(view(meta)))
                 continue
             file.parent.mkdir(parents=True, exist_ok=True)
-            atomic_write(file, data)
-            written = (*report.meta.written, os.fspath(file))
-            report = replace(report, meta=replace(report.meta, written=written))
+            with atomic_writer(file) as page:
+                page.writelines(_parts(view(meta)))
+            meta = replace(meta, written=(*meta.written, os.fspath(file)))
         except Exception as error:
             failures.told(error, f"report {item.name}")
             code = ExitCode.INTERNAL
     return output, code
+
+
+def _parts(data: bytes | Iterable[bytes]) -> Iterable[bytes]:
+    return (data,) if isinstance(data, bytes) else data
 
 
 def _place(item: Renderer, run_dir: Path, config: ReportConfig) -> Path | None:
@@ -95,9 +117,7 @@ def _place(item: Renderer, run_dir: Path, config: ReportConfig) -> Path | None:
     return None if item.filename is None else run_dir / item.filename
 
 
-def _report(
-    done: Finished, rerun: str | None, waiting: tuple[str, ...], with_traces: bool
-) -> RunReport:
+def _stream(done: Finished, rerun: str | None, waiting: tuple[str, ...]) -> RunStream:
     meta = RunMeta(
         run_dir=os.fspath(done.run_dir),
         baseline=done.prepared.config.gate.baseline,
@@ -107,12 +127,24 @@ def _report(
         started_at=done.started_at,
         helix_version=helix.__version__,
     )
-    return compose(
+    files = RunFiles(done.run_dir)
+    return stream(
         done.scorecard,
-        done.verdicts(),
+        done.verdicts,
+        suite=done.criteria,
+        manifest=files.manifest(),
+        meta=meta,
+        subject=files.subject(),
+    )
+
+
+def _whole(done: Finished, run: RunStream, with_traces: bool) -> RunReport:
+    return compose(
+        run.scorecard,
+        run.lines,
         done.traces if with_traces else (),
         suite=done.criteria,
         manifest=RunFiles(done.run_dir).manifest(),
-        meta=meta,
-        subject=RunFiles(done.run_dir).subject(),
+        meta=run.meta,
+        subject=run.subject,
     )

@@ -176,14 +176,19 @@ class Renderer:
     """A projection of a run report to bytes; `filename` is its place in the run directory.
 
     `filename` is None for a renderer that writes to standard output. `discovery` projects the
-    report of a discovery; it is None for a renderer that has no view of one.
+    report of a discovery; it is None for a renderer that has no view of one. With `stream`,
+    `render` gets a `RunStream`, whose traces are read one at a time, instead of a `RunReport`,
+    which holds them all; either may return bytes or yield them in parts. `ready`, asked before a
+    run begins, raises ConfigError where something is missing that the renderer needs.
     """
 
     name: str
     version: str
     filename: str | None
-    render: Callable[[Any], bytes]
-    discovery: Callable[[Any], bytes] | None = None
+    render: Callable[[Any], bytes | Iterable[bytes]]
+    discovery: Callable[[Any], bytes | Iterable[bytes]] | None = None
+    stream: bool = False
+    ready: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

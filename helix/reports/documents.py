@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
+import heapq
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import asdict
+from typing import Any
 
 import msgspec
 
 from helix.model.canonical import canonical_bytes
+from helix.model.lines import encode_line
 from helix.reports import summary
-from helix.reports.run import RunReport
+from helix.reports.run import CellView, RunReport, TraceView, weight
+from helix.reports.stream import RunStream
 from helix.reports.subject import subject_line
 from helix.reports.visible import first_line, one_line
 from helix.reports.words import SYMBOLS, duration
 
 REPORT_SCHEMA_VERSION = "1.0"
+Run = RunReport | RunStream
 SHOWN_CELLS = 50
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;"}
 
 
-def render_json(report: RunReport) -> bytes:
-    """Return the scorecard, every verdict line and the run's own record as one JSON object."""
-    meta = {camel(key): value for key, value in asdict(report.meta).items()}
-    value = {
+def render_json(run: Run) -> Iterator[bytes]:
+    """Yield the scorecard, every verdict line and the run's own record as one JSON object.
+
+    Its keys are sorted; a number that JSON has no way to write is null.
+    """
+    head = {
+        "run": {camel(key): value for key, value in asdict(run.meta).items()},
         "schemaVersion": REPORT_SCHEMA_VERSION,
-        "scorecard": msgspec.to_builtins(report.scorecard),
-        "verdicts": [msgspec.to_builtins(line) for line in report.lines],
-        "run": meta,
-        "subject": msgspec.to_builtins(report.subject),
+        "scorecard": run.scorecard,
+        "subject": run.subject,
     }
-    return canonical_bytes(value) + b"\n"
+    yield _json(head)[:-1] + b',"verdicts":['
+    for at, line in enumerate(run.lines):
+        yield (b",\n" if at else b"\n") + _json(line)
+    yield b"\n]}\n"
 
 
-def render_markdown(report: RunReport) -> bytes:
+def render_markdown(run: Run) -> bytes:
     """Return the report as Markdown: the gate, the counts, what fails, what is undecided."""
-    return ("\n".join(_markdown(report)) + "\n").encode("utf-8")
+    return ("\n".join(_markdown(run)) + "\n").encode("utf-8")
 
 
 def escape_markdown(text: str) -> str:
@@ -45,7 +55,7 @@ def escape_markdown(text: str) -> str:
     return re.sub(r"[<>&@]", lambda found: _ENTITIES[found.group()], marked).replace(":", "&#58;")
 
 
-def _markdown(report: RunReport) -> Iterator[str]:
+def _markdown(report: Run) -> Iterator[str]:
     card, md = report.scorecard, escape_markdown
     yield f"# Gate: {SYMBOLS[card.run_verdict]} {card.run_verdict}"
     yield ""
@@ -78,10 +88,10 @@ def _markdown(report: RunReport) -> Iterator[str]:
     yield f"{md(summary.judged(card))}; {md(summary.cost(card))}; time {took}."
 
 
-def _cells(report: RunReport) -> Iterator[str]:
+def _cells(report: Run) -> Iterator[str]:
     md = escape_markdown
-    found = report.cells("fail", "incomplete", "uncertain")
-    for trace, cell in found[:SHOWN_CELLS]:
+    found = heapq.nsmallest(SHOWN_CELLS, _open(report), key=_worst_criterion_first)
+    for trace, cell in found:
         told = first_line(cell.critique or cell.detail, 300) or "nothing was said"
         state = f"{SYMBOLS[cell.standing]} {cell.standing}"
         place = f" ({md(trace.file)})" if trace.file else ""
@@ -93,9 +103,29 @@ def _cells(report: RunReport) -> Iterator[str]:
         for ref in cell.refs[:1]:
             if ref.value is not None:
                 yield f"  - {md(ref.obs)} {md(ref.path)}: “{md(ref.value)}”"
-    if len(found) > SHOWN_CELLS:
-        yield f"- and {len(found) - SHOWN_CELLS:,} more"
+    total = report.scorecard.cells.fail + report.scorecard.cells.uncertain
+    if total > len(found):
+        yield f"- and {total - len(found):,} more"
     yield ""
+
+
+def _open(report: Run) -> Iterator[tuple[TraceView, CellView]]:
+    for trace in report.traces:
+        for cell in trace.cells:
+            if cell.state in ("fail", "uncertain"):
+                yield trace, cell
+
+
+def _worst_criterion_first(found: tuple[TraceView, CellView]) -> tuple[tuple[int, bool, int], int]:
+    trace, cell = found
+    return weight(cell.row), trace.index
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return canonical_bytes(msgspec.to_builtins(value))
+    except ValueError:
+        return canonical_bytes(json.loads(encode_line(value)))
 
 
 def camel(name: str) -> str:

@@ -150,7 +150,7 @@ class TraceView:
     @property
     def worst_first(self) -> list[CellView]:
         """The cells, the worst first."""
-        return sorted(self.cells, key=lambda c: (WORST_FIRST.index(c.standing), _weight(c.row)))
+        return sorted(self.cells, key=lambda c: (WORST_FIRST.index(c.standing), weight(c.row)))
 
     def cell(self, row: int) -> CellView | None:
         """Return the cell of a row, or None where none was recorded."""
@@ -199,7 +199,7 @@ class RunReport:
     def cells(self, *standings: Standing) -> list[tuple[TraceView, CellView]]:
         """Return the cells that stand so, worst criterion first, each with its trace."""
         found = [(t, c) for t in self.traces for c in t.cells if c.standing in standings]
-        return sorted(found, key=lambda pair: (_weight(pair[1].row), pair[0].index))
+        return sorted(found, key=lambda pair: (weight(pair[1].row), pair[0].index))
 
 
 def compose(
@@ -219,13 +219,18 @@ def compose(
     not among the lines are passed over. The manifest says in which file each trace stands.
     """
     lines = tuple(lines)
+    rows = row_views(scorecard, suite)
+    folder, below = placed(manifest)
+    views = [trace_view(at, line, rows, below) for at, line in enumerate(lines)]
+    return RunReport(scorecard, lines, rows, _with_steps(views, traces), meta, folder, subject)
+
+
+def row_views(scorecard: Scorecard, suite: Sequence[Criterion]) -> tuple[RowView, ...]:
+    """Return the criteria in suite order, each with what it says where the suite is at hand."""
     stated = {criterion.criterion_id: criterion for criterion in suite}
-    rows = tuple(
+    return tuple(
         RowView(at, row, stated.get(row.criterion_id)) for at, row in enumerate(scorecard.criteria)
     )
-    folder, below = placed(manifest)
-    views = [_trace_view(at, line, rows, below) for at, line in enumerate(lines)]
-    return RunReport(scorecard, lines, rows, _with_steps(views, traces), meta, folder, subject)
 
 
 def placed(manifest: Iterable[ManifestEntry]) -> tuple[str, dict[str, str]]:
@@ -248,20 +253,22 @@ def _by_standing(view: TraceView) -> tuple[int, tuple[bool, int], int, int]:
     place = WORST_FIRST.index(view.standing)
     if view.standing in ("pass", "na"):
         return place, (True, 0), 0, view.index
-    rows = [_weight(cell.row) for cell in view.cells if cell.standing == view.standing]
+    rows = [weight(cell.row) for cell in view.cells if cell.standing == view.standing]
     gravest = min(((not_gating, severity) for severity, not_gating, _ in rows), default=(True, 4))
     return place, gravest, -len(rows), view.index
 
 
-def _weight(row: RowView) -> tuple[int, bool, int]:
+def weight(row: RowView) -> tuple[int, bool, int]:
+    """Order criteria by severity, those that gate first, then as the suite does."""
     order = ("CRIT", "HIGH", "MED", "LOW")
     severity = row.row.severity
     return (order.index(severity) if severity in order else 4, not row.row.gating, row.index)
 
 
-def _trace_view(
+def trace_view(
     index: int, line: MatrixVerdictFile, rows: Sequence[RowView], files: Mapping[str, str]
 ) -> TraceView:
+    """Return how one line's cells stand, without steps; `files` says where traces were read."""
     entries: dict[str, Verdict | NotApplicable] = {v.criterion_id: v for v in line.verdicts}
     entries |= {n.criterion_id: n for n in line.not_applicable}
     cells = tuple(_cell(row, line, entries.get(row.id)) for row in rows if row.id in line.dense_map)

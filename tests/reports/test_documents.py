@@ -17,7 +17,7 @@ from tests.reports.sample import HOSTILE, report
 
 def test_json_holds_the_scorecard_and_every_verdict() -> None:
     made = report()
-    value = json.loads(render_json(made))
+    value = json.loads(b"".join(render_json(made)))
     assert value["scorecard"]["runVerdict"] == "fail"
     states = {v["trajectoryId"]: v["denseMap"] for v in value["verdicts"]}
     assert states == {m.trajectory_id: m.dense_map for m in made.lines}
@@ -28,8 +28,9 @@ def test_json_is_the_same_bytes_each_time_and_holds_no_number_outside_json() -> 
     def refuse(literal: str) -> None:
         raise AssertionError(literal)
 
-    assert render_json(report()) == render_json(report())
-    json.loads(render_json(report()), parse_constant=refuse)
+    first, second = b"".join(render_json(report())), b"".join(render_json(report()))
+    assert first == second
+    json.loads(first, parse_constant=refuse)
 
 
 def test_markdown_opens_with_the_gate_and_tells_what_is_undecided() -> None:
@@ -72,6 +73,13 @@ def test_the_renderers_are_registered_with_their_files() -> None:
         "html": "report.html",
         "json": "report.json",
         "markdown": "report.md",
+        "junit": "junit.xml",
+        "github": "github.md",
+        "annotations": None,
+        "sarif": "report.sarif",
+        "csv": "cells.csv",
+        "parquet": "cells.parquet",
+        "otel": "otel.jsonl",
     }
 
 
