@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import platform
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -38,7 +39,8 @@ def write_run(
     """Write every artifact; discovery.json last, which marks a finished run."""
     folder = found.folder
     (folder / "discovery.json").unlink(missing_ok=True)
-    atomic_write(folder / "plan.json", encode_page(_plan(found, registry)))
+    plan = _plan(found, registry)
+    atomic_write(folder / "plan.json", encode_page(plan))
     _lines(folder / "manifest.jsonl", manifest_lines(found.survey))
     atomic_write(folder / "subject.json", encode_page(profile(found)))
     _lines(folder / DETERMINATIONS, map(encode_line, found.determinations))
@@ -48,7 +50,9 @@ def write_run(
     atomic_write(folder / SUITE, suite_page(found.suite))
     traces = {trace.id: trace for trace in found.examined.traces}
     fixtures.write(folder, found.fixtures, traces)
-    atomic_write(folder / "runmeta.json", encode_page(_runmeta(found, now, command)))
+    atomic_write(
+        folder / "runmeta.json", encode_page(_runmeta(found, plan, registry, now, command))
+    )
     atomic_write(folder / "discovery.json", encode_page(record(found)))
 
 
@@ -176,16 +180,31 @@ def _plan(found: Discovered, registry: Registry) -> Plan:
     return Plan.of(decides, {**runs, "traces": whole["subject"]["traces"]})
 
 
-def _runmeta(found: Discovered, now: datetime.datetime, command: str | None) -> dict[str, Any]:
+def _runmeta(
+    found: Discovered,
+    plan: Plan,
+    registry: Registry,
+    now: datetime.datetime,
+    command: str | None,
+) -> dict[str, Any]:
+    judge = found.config.judge if found.asked is not None else None
+    plugins = sorted((name, version) for name, version in registry.plugins.items())
     return {
         "schemaVersion": "1.0",
         "runId": found.config.run.id or found.folder.name,
         "startedAt": now.isoformat(timespec="seconds"),
         "exitCode": int(found.exit_code),
         "command": command,
+        "model": None if judge is None else judge.model,
+        "temperature": None if judge is None else judge.temperature,
         "seed": found.config.sampling.seed,
         "stateRoot": found.config.paths.state,
-        "versions": {"helix": helix.__version__},
+        "versions": {
+            "helix": helix.__version__,
+            "python": platform.python_version(),
+            "plugins": [{"name": name, "version": version} for name, version in plugins],
+        },
+        "digests": {"plan": plan.digest},
         "awareness": awareness(found.preferences),
         "livingSuite": None if found.living is None else str(found.living),
         "grown": list(found.grown),

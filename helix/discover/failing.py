@@ -60,7 +60,7 @@ def _failed_deed(tool: str, path: str, test: dict[str, Any]) -> Norm:
         statement=f"Pass = every call of {tool} succeeds.",
         code_eval={"primitive": "tool-output-failure", "tool": tool, **marker},
         fault=f"a call of {tool} fails, and none succeeds later",
-        strength="rule",
+        strength="failure",
         dimension="operational-deviation",
         to="infrastructure" if reads else "eval",
     )
@@ -89,7 +89,7 @@ def unrecovered(examined: Examined) -> Iterator[Norm]:
                 "primitive": "recovery-after-failure", "fail_field": path, **dict(test), **recovery
             },
             fault="a call fails, and nothing that other runs do about it follows",
-            strength="rule",
+            strength="failure",
         )  # fmt: skip
 
 
@@ -110,7 +110,7 @@ def broken_spans(examined: Examined) -> Iterator[Norm]:
             statement=f"Pass = no {kind} step declares an error.",
             code_eval={"primitive": "error-spans", "type": kind},
             fault=f"a {kind} step declares an error",
-            strength="rule",
+            strength="failure",
             dimension="operational-deviation",
             to="infrastructure",
         )

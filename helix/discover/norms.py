@@ -20,9 +20,9 @@ from helix.registry import CheckContext, Decision, Registry
 from helix.suite.compile import CompiledRow, compile
 from helix.suite.routes import off_route
 
-Strength = Literal["rule", "habit", "reading"]
-LEAST_HOLDERS = {"rule": 1, "habit": 8, "reading": 7}
-LEAST_SHARE = {"rule": 0.6, "habit": 0.85, "reading": 0.8}
+Strength = Literal["failure", "rule", "habit", "reading"]
+LEAST_HOLDERS = {"failure": 1, "rule": 1, "habit": 8, "reading": 7}
+LEAST_SHARE = {"failure": 0.5, "rule": 0.6, "habit": 0.85, "reading": 0.8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,10 @@ class Norm:
     """One thing that traces are to keep, as a check.
 
     `about` is what it is about: of several norms about one thing that are broken together one is
-    enough. A `rule` holds by itself (a call must not fail); a `habit` is only what most traces do,
-    and needs more of them; a `reading` of prose may err, and needs them too. `weight` is how
-    complex a norm is: of two that separate alike the lighter one is taken.
+    enough. A `failure` says so itself; a `rule` holds by itself (a value comes from somewhere); a
+    `habit` is only what most traces do, and needs more of them; a `reading` of prose may err, and
+    needs them too. `weight` is how complex a norm is: of two that separate alike the lighter one
+    is taken.
     """
 
     detector: str
