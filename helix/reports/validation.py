@@ -47,6 +47,7 @@ def validation_text(
         _apart(apart, os.path.dirname(written[0]) if written else ""),
         [line for warning in found.warnings for line in wrapped(f"Warning: {warning}.")],
         [f"Written: {file}" for file in written],
+        _later(found),
     ]
     return "\n".join(line for part in parts for line in part) + "\n"
 
@@ -222,6 +223,15 @@ def _apart(apart: Sequence[Disagreement], folder: str) -> Iterator[str]:
             yield f"  and {len(found) - SHOWN:,} more"
     if apart:
         yield ""
+
+
+def _later(found: Validation) -> Iterator[str]:
+    """Yield where the standings are shown, where a run was made to measure them."""
+    if found.run == "." and any(row.status is not None for row in found.criteria):
+        yield from wrapped(
+            "The next run under this judge shows these standings; report.html of this one was made "
+            "before they were known."
+        )
 
 
 def _ends(interval: Interval | None) -> str:
