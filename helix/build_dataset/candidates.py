@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from helix.errors import ArtifactError
 from helix.gate import fold_repeats
@@ -28,7 +28,8 @@ from helix.model.verdict import MACHINERY_CAUSES, MatrixVerdictFile, Verdict
 from helix.runs import RunFiles
 
 KEY = "dataset.runs"
-WHYS: tuple[Why, ...] = get_args(Why)
+WAITING = "not adjudicated yet"
+_WHY: dict[str, Why] = {"fail": "failing", "uncertain": "uncertain", "pass": "passing"}
 
 
 @dataclass(slots=True)
@@ -97,9 +98,13 @@ def of_run(folder: str, seed: int, *, passing: bool = False) -> Found:
     if discovered:
         for one in run.determinations():
             _determined(found, one)
-    else:
-        for trace, group in groupby(run.lines(), key=lambda line: line.trajectory_id):
-            _judged(found, trace, list(group), passing)
+        return found
+    waiting = sum(entry.selected for entry in entries.values())
+    for trace, group in groupby(run.lines(), key=lambda line: line.trajectory_id):
+        _judged(found, trace, list(group), passing)
+        waiting -= 1
+    if waiting:
+        found.left_out[WAITING] += waiting * len(run.scorecard().criteria)
     return found
 
 
@@ -114,14 +119,15 @@ def _name(folder: Path) -> str:
 def _judged(found: Found, trace: str, repeats: list[MatrixVerdictFile], passing: bool) -> None:
     lines = [source_digest(encode_line(line)) for line in repeats]
     for criterion in repeats[0].dense_map:
-        states = [line.dense_map.get(criterion, "uncertain") for line in repeats]
-        state, flapping = fold_repeats(states)
-        said = next((v for v in repeats[0].verdicts if v.criterion_id == criterion), None)
-        if (cause := "flapping" if flapping else _cause(repeats[0], criterion, said)) is not None:
-            found.left_out.update([cause] if state == "uncertain" else [])
-        elif said is not None and (state != "pass" or passing):
-            why: Why = {"fail": "failing", "pass": "passing"}.get(state, "uncertain")  # type: ignore[assignment]
-            row = found.row(trace, why, lines[0], **_told(said))
+        state, flapping = fold_repeats([x.dense_map.get(criterion, "uncertain") for x in repeats])
+        said = [_said(line, criterion) for line in repeats]
+        # Repeats agree, so one that was answered speaks for those that an outage kept from it.
+        at = next((n for n, one in enumerate(said) if isinstance(one, Verdict)), 0)
+        one: Verdict | str = "flapping" if flapping else said[at]
+        if isinstance(one, str):
+            found.left_out.update([one] if state == "uncertain" else [])
+        elif state != "pass" or passing:
+            row = found.row(trace, _WHY[state], lines[at], **_told(one))
             (found.passing if state == "pass" else found.rows).append(row)
     for line, name in zip(repeats, lines, strict=True):
         for seen in line.candidates:
@@ -130,13 +136,14 @@ def _judged(found: Found, trace: str, repeats: list[MatrixVerdictFile], passing:
             found.rows.append(row)
 
 
-def _cause(line: MatrixVerdictFile, criterion: str, said: Verdict | None) -> str | None:
-    """Return what kept a cell from an answer, where it is no matter of the subject."""
+def _said(line: MatrixVerdictFile, criterion: str) -> Verdict | str:
+    """Return a cell's verdict, or what kept it from one, where it is no matter of the subject."""
     if criterion in line.not_adjudicated:
         return line.not_adjudicated[criterion]
-    if said is None:
+    verdict = next((v for v in line.verdicts if v.criterion_id == criterion), None)
+    if verdict is None:
         return "not recorded"
-    return said.cause if said.cause in MACHINERY_CAUSES else None
+    return verdict.cause if verdict.cause in MACHINERY_CAUSES and verdict.cause else verdict
 
 
 def _told(said: Verdict) -> dict[str, Any]:

@@ -92,7 +92,23 @@ def test_repeats_that_disagree_are_left_out(tmp_path: Path, run: Path) -> None:
     text = json.dumps(first) + "\n" + json.dumps(second) + "\n"
     (run / "verdicts.jsonl").write_text(text, encoding="utf-8")
     found = built(tmp_path, run)
-    assert (found.rows, found.left_out) == ((), {"flapping": 1})
+    assert (found.rows, found.left_out) == ((), {"flapping": 1, "not adjudicated yet": 6})
+
+
+def test_a_repeat_that_was_answered_speaks_for_one_that_an_outage_kept_from_it(
+    tmp_path: Path, run: Path
+) -> None:
+    lines = [json.loads(x) for x in (run / "verdicts.jsonl").read_text("utf-8").splitlines()]
+    second = next(line for line in lines if line["trajectoryId"] == "t-3")
+    first = json.loads(json.dumps(second))
+    first["verdicts"] = [v for v in first["verdicts"] if v["criterionId"] != "confirmed"]
+    first["notAdjudicated"] = {"confirmed": "timeout"}
+    second["replicate"] = 1
+    text = json.dumps(first) + "\n" + json.dumps(second) + "\n"
+    (run / "verdicts.jsonl").write_text(text, encoding="utf-8")
+    found = built(tmp_path, run)
+    assert whys(found.rows) == [("t-3", "uncertain", "confirmed")]
+    assert found.left_out == {"not adjudicated yet": 6}, "the traces that have no line"
 
 
 def test_the_traces_are_canonical_and_every_split_can_be_evaluated(
