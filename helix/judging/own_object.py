@@ -34,11 +34,10 @@ def own_object(text: str, nonce: str) -> tuple[dict[str, Any], bool]:
             whole = _parsed(text)
     if whole is not None:
         return _own(_unwrapped(whole[0]), nonce), whole[1]
-    if _THINKING.search(text.partition("{")[0]):
-        raise Fault("it ends while thinking: what stands there is a draft")
     fenced = list(_FENCE.finditer(text))
     whole = _parsed(trimmed(fenced[0][1])) if len(fenced) == 1 else None
     if whole is not None:
+        _no_draft(text, 0, fenced[0].start())
         own = _own(_unwrapped(whole[0]), nonce)
         outside = text[: fenced[0].start()] + text[fenced[0].end() :]
         return _only_one(outside, nonce, [own]), whole[1]
@@ -80,7 +79,7 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
     What begins as an object and is none ends the search: what stands inside was never said alone.
     """
     decoder = json.JSONDecoder(object_pairs_hook=_no_conflict, parse_constant=_no_constant)
-    at = text.find("{")
+    at, since = text.find("{"), 0
     for _ in range(MAX_OBJECTS_TRIED):
         if at < 0:
             return
@@ -91,9 +90,15 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
                 raise Fault("an object in it is cut off or no sound JSON") from None
             at = text.find("{", at + 1)
             continue
+        _no_draft(text, since, at)
         yield value
-        at = text.find("{", end)
+        at, since = text.find("{", end), end
     raise Fault(f"more than {MAX_OBJECTS_TRIED} braces open in it: answer with the object alone")
+
+
+def _no_draft(text: str, since: int, at: int) -> None:
+    if _THINKING.search(text, since, at):
+        raise Fault("it ends while thinking: what stands there is a draft")
 
 
 def _parsed(text: str) -> tuple[Any, bool] | None:

@@ -134,6 +134,8 @@ FAILS = reply(NONCE, verdict("c1", "fail"), verdict("c2", "fail"))
         (f"```json\n{BOTH}\n```\nOn reflection: {FAILS}", "objects disagree"),
         (f"<think>A first draft: {BOTH} but that is not what it shows", "ends while thinking"),
         (f"<think>\n```json\n{BOTH}\n```\nbut", "ends while thinking"),
+        (f"I fill in {{it}}. <think>A draft: {BOTH} but that is not it", "ends while thinking"),
+        (f"I fill in {{it}}. <think>\n```json\n{BOTH}\n```\nbut", "ends while thinking"),
         (reply(NONCE, verdict("c1", critique="\u200b."), verdict("c2")), "has no critique"),
     ],
 )
