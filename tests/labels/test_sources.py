@@ -327,6 +327,16 @@ def test_what_a_file_holds_cannot_act_on_the_terminal(
     assert "c\\u202e" in told and not set(told) & set("\x1b\u202e\x07")
 
 
+def test_a_row_with_more_fields_than_columns_is_no_label_cut_short(tmp_path: Path) -> None:
+    text = "trace,label,rater,note\nt1,pass,ada,fine\nt2,pass,ada,kind, but late\n"
+    with pytest.raises(LabelError, match="row 3: has 5 fields under 4 columns"):
+        imported(tmp_path, "csv", write(tmp_path / "l.csv", text))
+    assert not (tmp_path / "out.jsonl").exists()
+    trailing = text.replace("fine", "fine,,").replace("kind, but late", '"kind, but late",')
+    found = imported(tmp_path, "csv", write(tmp_path / "l.csv", trailing))
+    assert [label.note for label in found] == ["fine", "kind, but late"]
+
+
 def test_nothing_is_brought_into_a_file_that_somebody_labels_in(tmp_path: Path) -> None:
     table = write(tmp_path / "l.csv", "trace,label,rater\nt1,pass,ben\n")
     out = tmp_path / "ada.jsonl"

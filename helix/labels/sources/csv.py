@@ -37,6 +37,11 @@ def read(path: str) -> Iterator[Mapping[str, Any]]:
         header = next(rows, [])
         at = _columns(path, header)
         for number, cells in enumerate(rows, 2):
+            if any(cell.strip() for cell in cells[len(header) :]):
+                raise LabelError(
+                    f"{path}, row {number}: has {len(cells)} fields under {len(header)} columns: "
+                    "put a text that holds a comma in double quotes"
+                )
             if any(cell.strip() for cell in cells):
                 yield _label(number, cells, at, header)
     except csv.Error as error:
