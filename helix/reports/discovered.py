@@ -106,9 +106,11 @@ def _coverage(page: TextPage, report: DiscoveryReport) -> None:
     stages = ", ".join(f"{stage.n:,} {stage.name}" for stage in report.funnel)
     page.line(("coverage ", "dim"), stages)
     told = dict(facts.proof(report))
-    page.line(("read by ", "dim"), one_line(told["read by"]))
-    left = len(facts.unread(report))
-    page.line(("read by nobody ", "dim"), f"{left:,} of {report.record.triage.examined:,}")
+    left, triage = len(facts.unread(report)), report.record.triage
+    if triage.read:
+        page.line(("read by ", "dim"), one_line(told["read by"]))
+    waits = f", {triage.pending:,} of them waiting for an answer" if triage.pending else ""
+    page.line(("read by nobody ", "dim"), f"{left:,} of {triage.examined:,}{waits}")
     page.line(("cut off ", "dim"), one_line(told["cut off"]))
     page.line(("kinds ", "dim"), f"{facts.curve_told(report)}; {facts.saturation(report)}")
     grounded = dict(facts.itself(report))["evidence that resolves"]

@@ -42,7 +42,8 @@ def headline(report: DiscoveryReport) -> str:
     if not triage.fail:
         return "No failure was found" if triage.uncertain else f"All {triage.examined:,} pass"
     least = "At least " if triage.uncertain else ""
-    return f"{least}{triage.fail:,} of {counted(triage.examined, 'trace')} fail"
+    verb = "fails" if triage.fail == 1 else "fail"
+    return f"{least}{triage.fail:,} of {counted(triage.examined, 'trace')} {verb}"
 
 
 def findings(report: DiscoveryReport) -> str:
@@ -112,6 +113,7 @@ def proof(report: DiscoveryReport) -> Facts:
     part = len(answered) - whole
     waits = f"; {counted(triage.pending, 'trace')} waiting for an answer" if triage.pending else ""
     read = f"{whole:,} of {triage.examined:,}{waits}"
+    nobody = "nobody yet" if record.judge else "nobody: code alone looked"
     cut = [one.id for one in report.reads if not _whole(one)]
     cut_off = f": {listed(cut, _SHOWN, 'see determinations.jsonl')}" if cut else ""
     found = [s.detection for read in report.reads for s in read.seen]
@@ -120,7 +122,7 @@ def proof(report: DiscoveryReport) -> Facts:
         ("code looked at", f"{counted(triage.examined, 'whole trace')}, every one"),
         ("read whole", read if record.judge else "none: nobody was asked"),
         ("read in part", f"{part:,}: input, tool sequence and end alone" if part else "none"),
-        ("read by", "; ".join(_readers(report)) or "nobody: code alone looked"),
+        ("read by", "; ".join(_readers(report)) or nobody),
         ("not read by anybody", _left(report)),
         ("detectors", _detectors(report)),
         ("detections", f"{by_code:,} by code, {len(found) - by_code:,} by a determiner"),
@@ -177,12 +179,13 @@ def _detectors(report: DiscoveryReport) -> str:
 
 def saturation(report: DiscoveryReport) -> str:
     """Return whether the last traces still brought new kinds (METHOD 54)."""
-    curve, record = report.curve, report.record
+    record = report.record
     if record.saturated_at is None:
-        return "not saturated: among the last traces there were still new kinds"
+        window = counted(record.window, "trace")
+        return f"not saturated: the last {window} brought new kinds, or there were too few to tell"
     how = "asking stopped there" if record.stopped else "all were examined all the same"
-    window = f", {counted(curve.window, 'trace')} without a new kind" if curve else ""
-    return f"saturated after {counted(record.saturated_at, 'trace')}{window}; {how}"
+    quiet = f"{counted(record.window, 'trace')} without a new kind"
+    return f"saturated after {counted(record.saturated_at, 'trace')}, {quiet}; {how}"
 
 
 def curve_told(report: DiscoveryReport) -> str:

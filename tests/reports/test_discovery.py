@@ -22,7 +22,7 @@ from helix.reports.discovery import DiscoveryReport
 from helix.reports.discovery_documents import discovery_json, discovery_markdown
 from helix.reports.discovery_page import drawn, render_discovery
 from helix.reports.visible import visible
-from tests.reports.findings import NASTY, discovery
+from tests.reports.findings import NASTY, determined, discovery, record
 from tests.reports.pages import Page
 from tests.reports.sample import HOSTILE
 
@@ -101,6 +101,7 @@ def test_of_everything_cited_a_dead_ref_does_not_resolve(made: DiscoveryReport, 
     ("triage", "headline", "standing"),
     [
         ({}, "At least 3 of 6 traces fail", "fail"),
+        ({"fail": 1}, "At least 1 of 6 traces fails", "fail"),
         ({"passed": 3, "uncertain": 0}, "3 of 6 traces fail", "fail"),
         ({"fail": 0, "passed": 1, "uncertain": 5}, "No failure was found", "incomplete"),
         ({"fail": 0, "passed": 6, "uncertain": 0}, "All 6 pass", "pass"),
@@ -119,13 +120,23 @@ def test_no_unknown_becomes_a_pass(triage: dict[str, int], headline: str, standi
     )
 
 
+def test_a_discovery_that_waits_says_so_and_that_nobody_has_read_yet() -> None:
+    none = Triage(
+        found=7, unreadable=0, sampled=7, cut_off=1, examined=6, read=0, pending=5, fail=0,
+        passed=0, uncertain=6,
+    )  # fmt: skip
+    unread = [determined(n, "uncertain", cause="unread") for n in range(6)]
+    waiting = composer.compose(record(triage=none), unread, {})
+    assert dict(facts.proof(waiting))["read by"] == "nobody yet"
+    assert "read by nobody 6 of 6, 5 of them waiting for an answer" in text(waiting)
+    assert "5 waiting for an answer" in Page(render_discovery(waiting).decode()).elements[0].text
+
+
 def test_a_discovery_of_nothing_is_shown_as_that() -> None:
     none = Triage(
         found=0, unreadable=0, sampled=0, cut_off=0, examined=0, read=0, pending=0, fail=0,
         passed=0, uncertain=0,
     )  # fmt: skip
-    from tests.reports.findings import record
-
     empty = composer.compose(
         record(triage=none, categories=(), folded=(), criteria=(), symptoms=(), judge=None), (), {}
     )
