@@ -6,21 +6,21 @@ prefers to be looked for, inside a fence of its own. The same reader finds its o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import msgspec
 
 from helix.grounding.texts import says
 from helix.judging.own_object import INVISIBLE, Fault
-from helix.judging.rendering import derive_nonce, indented, on_one_line, recording, surroundings
+from helix.judging.rendering import Body, indented, on_one_line, prompt, recording, surroundings
 from helix.judging.reply import SaidRef, Unusable, object_of, shaped
 from helix.judging.rubric import REF
 from helix.model.canonical import constant_text
 from helix.model.discovery import Lens, Route
 from helix.model.packet import MatrixPacket
 from helix.model.preference import Preference
-from helix.model.request import Message, Pin, Reply, Request, Unit
+from helix.model.request import Pin, Reply, Request, Unit
 from helix.model.verdict import Assumption, BlockedBy, BlockKind, Result
 
 LONGEST_KIND = 80
@@ -181,8 +181,7 @@ def render_determination(
     """Return the request that asks what became of a trace; the packet holds no criteria."""
     schema = determination_schema()
     body = _body(packet, channels, preferences, schema, whole)
-    nonce = derive_nonce(DETERMINER_RUBRIC + body(""))
-    messages = (Message("system", DETERMINER_RUBRIC), Message("user", body(nonce)))
+    nonce, messages = prompt(DETERMINER_RUBRIC, body)
     return Request(unit, pin, messages, nonce, schema)
 
 
@@ -267,14 +266,14 @@ def _body(
     preferences: Sequence[Preference],
     schema: dict[str, Any],
     whole: bool,
-) -> Callable[[str], str]:
+) -> Body:
     fenced, around = recording(packet), surroundings(packet, channels)
     asked = [] if whole else ["", _OUTLINE]
     asked += ["", f"Schema of the answer: {constant_text(schema)}"]
 
-    def body(nonce: str) -> str:
+    def body(nonce: str) -> list[str]:
         parts = [*fenced(nonce), *around, *_preferred(preferences, nonce), *asked]
-        return "\n".join([*parts, f'Put "nonce": "{nonce}" first.'])
+        return [*parts, f'Put "nonce": "{nonce}" first.']
 
     return body
 

@@ -12,11 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from helix.judging.rubric import RUBRICS, reply_schema
-from helix.model.canonical import constant_text
+from helix.model.canonical import constant_text, encoded
 from helix.model.packet import Leaf, MatrixPacket, PacketRow, ShownMessage, ShownStep, cut_mark
 from helix.model.request import Message, Pin, Request, Unit
 from helix.model.verdict import ExpectedStep
 
+Body = Callable[[str], list[str]]
+"""The lines of a prompt, by the nonce in them."""
 MOST_NAMES = 200
 NAME_CHARACTERS = 300
 ECHO_CHARACTERS = 40_000
@@ -32,13 +34,18 @@ def render(
     expected: Sequence[ExpectedStep] = (),
 ) -> Request:
     """Return the first request of a unit; `expected` is what the judge expected beforehand."""
-    rubric = RUBRICS[unit.axis]
     ids = tuple(row.criterion_id for row in packet.criteria)
     schema = reply_schema(ids, expects=not expected)
     body = _body(packet, channels, schema, expected)
-    nonce = derive_nonce(rubric + body(""))
-    messages = (Message("system", rubric), Message("user", body(nonce)))
+    nonce, messages = prompt(RUBRICS[unit.axis], body)
     return Request(unit, pin, messages, nonce, schema)
+
+
+def prompt(rubric: str, body: Body) -> tuple[str, tuple[Message, ...]]:
+    """Return the nonce of a prompt, and its messages with that nonce in them."""
+    first, *rest = body("")
+    nonce = derive_nonce(rubric + first, *rest)
+    return nonce, (Message("system", rubric), Message.of("user", body(nonce)))
 
 
 def again(request: Request, answer: str, faults: list[str], unit: Unit) -> Request:
@@ -70,24 +77,24 @@ def _echo(answer: str) -> str:
     return answer[:half] + cut_mark(left_out) + answer[-half:]
 
 
-def derive_nonce(text: str) -> str:
-    """Return 32 hex digits that do not occur in the text."""
+def derive_nonce(*lines: str) -> str:
+    """Return 32 hex digits that do not occur in the lines."""
+    text = encoded(lines)
     counter = 0
     while True:
-        seed = f"{counter}\n{text}".encode("utf-8", "backslashreplace")
-        nonce = hashlib.sha256(seed).hexdigest()[:32]
-        if nonce not in text:
+        nonce = hashlib.sha256(b"%d\n%b" % (counter, text)).hexdigest()[:32]
+        if nonce.encode() not in text:
             return nonce
         counter += 1
 
 
-def recording(packet: MatrixPacket) -> Callable[[str], list[str]]:
+def recording(packet: MatrixPacket) -> Body:
     """Return what writes a packet's recording inside the fence of a nonce, then what is not shown.
 
     It is rendered once, for the nonce is derived from the text without it.
     """
-    inside, after = "\n".join(_inside(packet)), _coverage(packet)
-    return lambda nonce: [f"<<<RECORDING {nonce}", inside, f"RECORDING {nonce}>>>", "", after]
+    inside, after = _inside(packet), _coverage(packet)
+    return lambda nonce: [f"<<<RECORDING {nonce}", *inside, f"RECORDING {nonce}>>>", "", after]
 
 
 def _inside(packet: MatrixPacket) -> list[str]:
@@ -121,14 +128,14 @@ def _body(
     channels: tuple[str, ...],
     schema: dict[str, Any],
     expected: Sequence[ExpectedStep],
-) -> Callable[[str], str]:
+) -> Body:
     fenced, around = recording(packet), surroundings(packet, channels)
     asked = ["", "## criteria", *map(row_text, packet.criteria)]
     asked += ["", f"Schema of the answer: {constant_text(schema)}"]
 
-    def body(nonce: str) -> str:
+    def body(nonce: str) -> list[str]:
         parts = [*fenced(nonce), *around, *_expectation(expected, nonce), *asked]
-        return "\n".join([*parts, f'Put "nonce": "{nonce}" first.'])
+        return [*parts, f'Put "nonce": "{nonce}" first.']
 
     return body
 

@@ -6,7 +6,7 @@ the judge's critique, confidence or walk. The same reader finds its object as fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, get_args
@@ -18,9 +18,10 @@ from helix.judging.determining import read_determination
 from helix.judging.expectation import read_expectation
 from helix.judging.own_object import Fault
 from helix.judging.rendering import (
-    derive_nonce,
+    Body,
     indented,
     on_one_line,
+    prompt,
     recording,
     row_text,
     surroundings,
@@ -28,7 +29,7 @@ from helix.judging.rendering import (
 from helix.judging.reply import Unusable, object_of, shaped
 from helix.model.canonical import constant_text
 from helix.model.packet import MatrixPacket
-from helix.model.request import Message, Pin, Reply, Request, Unit
+from helix.model.request import Pin, Reply, Request, Unit
 from helix.model.verdict import BlockKind, CellState, Ref
 
 REVIEW_RUBRIC = """\
@@ -127,8 +128,7 @@ def render_review(
     """Return the request that asks to refute `claims`; the packet's rows are theirs, in order."""
     schema = review_schema(tuple(claim.criterion_id for claim in claims))
     body = _body(packet, claims, channels, schema)
-    nonce = derive_nonce(REVIEW_RUBRIC + body(""))
-    messages = (Message("system", REVIEW_RUBRIC), Message("user", body(nonce)))
+    nonce, messages = prompt(REVIEW_RUBRIC, body)
     return Request(unit, pin, messages, nonce, schema, not_by)
 
 
@@ -194,14 +194,14 @@ def _body(
     claims: Sequence[Claim],
     channels: tuple[str, ...],
     schema: dict[str, Any],
-) -> Callable[[str], str]:
+) -> Body:
     fenced, given = recording(packet), list(map(_claim, claims))
     around = [*surroundings(packet, channels), "", "## criteria", *map(row_text, packet.criteria)]
     around += ["", f"Schema of the answer: {constant_text(schema)}"]
 
-    def body(nonce: str) -> str:
+    def body(nonce: str) -> list[str]:
         verdicts = ["", f"<<<VERDICTS {nonce}", *given, f"VERDICTS {nonce}>>>"]
-        return "\n".join([*fenced(nonce), *verdicts, *around, f'Put "nonce": "{nonce}" first.'])
+        return [*fenced(nonce), *verdicts, *around, f'Put "nonce": "{nonce}" first.']
 
     return body
 

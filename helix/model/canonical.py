@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -49,6 +50,14 @@ def _text_of(same: Same) -> str:
 def canonical_bytes(value: Any) -> bytes:
     """Return the canonical JSON of a value as UTF-8."""
     return canonical_text(value).encode("utf-8", "backslashreplace")
+
+
+def encoded(lines: Iterable[str]) -> bytes:
+    """Return lines joined by newlines as UTF-8, a lone surrogate as its escape.
+
+    Line by line, because one dash anywhere makes a joined text several times slower to encode.
+    """
+    return b"\n".join([line.encode("utf-8", "backslashreplace") for line in lines])
 
 
 def digest(value: Any) -> str:

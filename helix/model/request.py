@@ -7,6 +7,7 @@ that `cache_key` digests, and nothing else is (METHOD 44, DESIGN “Judge bounda
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
@@ -18,6 +19,7 @@ from helix.model.canonical import (
     canonical_text,
     constant_text,
     digest_bytes,
+    encoded,
 )
 from helix.model.verdict import Cause
 
@@ -33,10 +35,17 @@ class Message(msgspec.Struct, frozen=True, dict=True):
     role: Literal["system", "user", "assistant"]
     content: str
 
+    @classmethod
+    def of(cls, role: Literal["system", "user", "assistant"], lines: Sequence[str]) -> Message:
+        """Return the message of these lines, and encode it while they are apart."""
+        message = cls(role, "\n".join(lines))
+        vars(message)["encoded"] = encoded((role, *lines))
+        return message
+
     @cached_property
     def encoded(self) -> bytes:
         """Role and content as keys digest them."""
-        return f"{self.role}\n{self.content}".encode(*_LOSSY)
+        return encoded((self.role, self.content))
 
 
 class Price(msgspec.Struct, frozen=True):
