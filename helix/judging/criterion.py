@@ -17,7 +17,7 @@ from helix.judging.judged import Judged
 from helix.judging.packet import omissions, shows_anything, sliced
 from helix.judging.rendering import derive_nonce, recording, row_text, surroundings
 from helix.judging.rubric import ONE_CRITERION, RUBRIC, criterion_schema
-from helix.model.canonical import constant_text, digest
+from helix.model.canonical import declared_text, digest
 from helix.model.criterion import Criterion
 from helix.model.lines import portable
 from helix.model.packet import MatrixPacket, PacketRow
@@ -81,7 +81,7 @@ def _shared(packet: MatrixPacket, channels: tuple[str, ...]) -> Callable[[str], 
 
 def _asked(row: PacketRow, nonce: str) -> str:
     parts = ["", "", "## the criterion", row_text(row), "", ONE_CRITERION]
-    parts.append(f"Schema of the answer: {constant_text(criterion_schema(row.criterion_id))}")
+    parts.append(f"Schema of the answer: {declared_text(criterion_schema(row.criterion_id))}")
     return "\n".join([*parts, f'Put "nonce": "{nonce}" first.'])
 
 

@@ -16,7 +16,7 @@ from helix.judging.own_object import INVISIBLE, Fault
 from helix.judging.rendering import Body, indented, on_one_line, prompt, recording, surroundings
 from helix.judging.reply import SaidRef, Unusable, object_of, shaped
 from helix.judging.rubric import REF
-from helix.model.canonical import constant_text
+from helix.model.canonical import declared_text
 from helix.model.discovery import Lens, Route
 from helix.model.packet import MatrixPacket
 from helix.model.preference import Preference
@@ -269,7 +269,7 @@ def _body(
 ) -> Body:
     fenced, around = recording(packet), surroundings(packet, channels)
     asked = [] if whole else ["", _OUTLINE]
-    asked += ["", f"Schema of the answer: {constant_text(schema)}"]
+    asked += ["", f"Schema of the answer: {declared_text(schema)}"]
 
     def body(nonce: str) -> list[str]:
         parts = [*fenced(nonce), *around, *_preferred(preferences, nonce), *asked]

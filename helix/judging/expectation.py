@@ -20,7 +20,7 @@ from helix.judging.packet import sliced
 from helix.judging.rendering import again, derive_nonce, leaf_text, on_one_line, surroundings
 from helix.judging.reply import Unusable, object_of, shaped
 from helix.judging.rubric import EXPECT_RUBRIC, expectation_schema
-from helix.model.canonical import canonical_text, digest
+from helix.model.canonical import declared_text, digest
 from helix.model.criterion import Criterion
 from helix.model.lines import portable
 from helix.model.packet import MatrixPacket
@@ -124,5 +124,5 @@ def _body(packet: MatrixPacket, settings: Settings, nonce: str) -> str:
         parts.append(f"route: {on_one_line(packet.route)}")
     parts += [*map(leaf_text, packet.input), f"ASKED {nonce}>>>"]
     parts += surroundings(packet, settings.channels)
-    parts += ["", f"Schema of the answer: {canonical_text(expectation_schema())}"]
+    parts += ["", f"Schema of the answer: {declared_text(expectation_schema())}"]
     return "\n".join([*parts, f'Put "nonce": "{nonce}" first.'])

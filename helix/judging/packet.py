@@ -204,18 +204,19 @@ def profile(settings: PacketSettings, trace: Trace) -> SubjectProfile:
     must not change what was asked of the others, or the cache would serve none of them.
     """
     subject = settings.subject
-    inferred = [] if settings.tools else ["tools"]
+    seen = tuple(sorted({o.name for o in trace.tools()}))
+    inferred = ("tools",) if seen and not settings.tools else ()
     given = any((subject.purpose, subject.skill, subject.scope, settings.tools))
     return SubjectProfile(
         identity=subject.name,
         provenance="given" if given else "reconstructed",
         purpose=subject.purpose,
-        tools=settings.tools or tuple(sorted({o.name for o in trace.tools()})),
+        tools=settings.tools or seen,
         skill=subject.skill,
         scope=subject.scope,
         harness=subject.harness or "unknown",
         version=subject.version,
-        inferred_fields=tuple(inferred),
+        inferred_fields=inferred,
         events=subject.events,
         routes=subject.routes,
     )

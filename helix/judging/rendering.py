@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from helix.judging.rubric import RUBRICS, reply_schema
-from helix.model.canonical import constant_text, encoded
+from helix.model.canonical import declared_text, encoded
 from helix.model.packet import Leaf, MatrixPacket, PacketRow, ShownMessage, ShownStep, cut_mark
 from helix.model.request import Message, Pin, Request, Unit
 from helix.model.verdict import ExpectedStep
@@ -131,7 +131,7 @@ def _body(
 ) -> Body:
     fenced, around = recording(packet), surroundings(packet, channels)
     asked = ["", "## criteria", *map(row_text, packet.criteria)]
-    asked += ["", f"Schema of the answer: {constant_text(schema)}"]
+    asked += ["", f"Schema of the answer: {declared_text(schema)}"]
 
     def body(nonce: str) -> list[str]:
         parts = [*fenced(nonce), *around, *_expectation(expected, nonce), *asked]

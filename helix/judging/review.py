@@ -27,7 +27,7 @@ from helix.judging.rendering import (
     surroundings,
 )
 from helix.judging.reply import Unusable, object_of, shaped
-from helix.model.canonical import constant_text
+from helix.model.canonical import declared_text
 from helix.model.packet import MatrixPacket
 from helix.model.request import Pin, Reply, Request, Unit
 from helix.model.verdict import BlockKind, CellState, Ref
@@ -197,7 +197,7 @@ def _body(
 ) -> Body:
     fenced, given = recording(packet), list(map(_claim, claims))
     around = [*surroundings(packet, channels), "", "## criteria", *map(row_text, packet.criteria)]
-    around += ["", f"Schema of the answer: {constant_text(schema)}"]
+    around += ["", f"Schema of the answer: {declared_text(schema)}"]
 
     def body(nonce: str) -> list[str]:
         verdicts = ["", f"<<<VERDICTS {nonce}", *given, f"VERDICTS {nonce}>>>"]

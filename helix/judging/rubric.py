@@ -213,6 +213,7 @@ def reply_schema(criterion_ids: tuple[str, ...], *, expects: bool = True) -> dic
     )
 
 
+@lru_cache(maxsize=1)
 def expectation_schema() -> dict[str, Any]:
     """Return the JSON Schema of what a judge expects before it sees what was done."""
     return _object(("nonce", "expectedTrajectory"), nonce=_TEXT, expectedTrajectory=EXPECTED)

@@ -47,6 +47,19 @@ def _text_of(same: Same) -> str:
     return canonical_text(same.value)
 
 
+def declared_text(value: Any) -> str:
+    """Return the JSON text of a value that many share, its keys in the order of their declaration.
+
+    For a reader, who answers in that order; a digest takes the canonical text.
+    """
+    return _declared(Same(value))
+
+
+@lru_cache(maxsize=64)
+def _declared(same: Same) -> str:
+    return json.dumps(same.value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 def canonical_bytes(value: Any) -> bytes:
     """Return the canonical JSON of a value as UTF-8."""
     return canonical_text(value).encode("utf-8", "backslashreplace")

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from typing import get_args
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix.judging import budget
+from helix.judging.packet import build
 from helix.judging.rendering import again, indented, on_one_line
+from helix.judging.review import Claim, render_review
 from helix.model.packet import Coverage, Leaf, MatrixPacket, ShownMessage, ShownStep
-from helix.model.request import Message, Pin, Request, Unit
+from helix.model.request import Axis, Message, NoReply, Pin, Request, Unit
 from helix.model.verdict import AgentStep
+from tests.judging.bench import ask, row, settings_of, trace_of
 
 BREAKS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 
@@ -36,6 +43,41 @@ ASKED = Request(
     (Message("system", "S"), Message("user", "U")),
     "n" * 32,
 )
+
+
+def questions() -> Iterator[Request]:
+    """One question of each kind: the judge's on each axis, its expectation, the verifier's."""
+    trace = trace_of([{"kind": "message", "id": "m1", "role": "user", "text": "Close at six?"}])
+    trace.input = {"prompt": "Close at six?"}
+    silent = [NoReply("unavailable", "")]
+    for axis in get_args(Axis):
+        yield from ask(trace, [row()], silent, axis=axis)[1]
+    yield ask(trace, [row()], silent, two_pass=True)[1][0]
+    packet = build(trace, [row()], {}, settings_of().packet)
+    claim = Claim("c1", "pass", "It closes at six.", ())
+    yield render_review(packet, [claim], ASKED.unit, ASKED.pin, (), ())
+
+
+def test_each_prompt_writes_its_schema_in_the_order_in_which_it_is_to_be_answered() -> None:
+    asked = list(questions())
+    assert len(asked) == 5
+    for request in asked:
+        written = json.dumps(request.reply_schema, separators=(",", ":"))
+        assert f"\nSchema of the answer: {written}\n" in request.messages[1].content
+    for request in asked[:3]:
+        told = request.messages[1].content
+        assert 0 < told.index('"critique":') < told.index('"result":')
+    told = asked[4].messages[1].content
+    assert told.index('"against":') < told.index('"leap":') < told.index('"entails":')
+
+
+def test_tools_are_inferred_only_where_some_are_seen() -> None:
+    told = next(questions()).messages[1].content
+    assert "tools" not in told.partition("## criteria")[0]
+    called = trace_of([{"kind": "call", "id": "c1", "call_id": "k", "tool": "look", "args": {}}])
+    told = ask(called, [row()], [NoReply("unavailable", "")])[1][0].messages[1].content
+    assert "## tools that the agent is seen to have\n    look\n" in told
+    assert "inferred: tools" in told
 
 
 def test_a_long_answer_is_repeated_without_its_middle_and_many_faults_are_counted() -> None:
