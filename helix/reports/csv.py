@@ -15,8 +15,8 @@ from typing import Any
 from helix.reports.cells import COLUMNS, rows
 from helix.reports.stream import RunStream
 
-FORMULA = tuple("=+-@'＝＋－＠")
-AT_ONCE = 256
+FORMULA = frozenset("=+-@'＝＋－＠")
+AT_ONCE = 64
 
 
 def render_csv(run: RunStream) -> Iterator[bytes]:
@@ -34,7 +34,7 @@ def render_csv(run: RunStream) -> Iterator[bytes]:
 def _field(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str) and value.lstrip().startswith(FORMULA):
+    if isinstance(value, str) and value.lstrip()[:1] in FORMULA:
         return f"'{value}"
     return value
 

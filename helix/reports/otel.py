@@ -10,12 +10,12 @@ label and no score.
 from __future__ import annotations
 
 import datetime
-import json
 import math
 import re
 from collections.abc import Iterator
 from typing import Any
 
+from helix.model.lines import encode_line
 from helix.model.verdict import MACHINERY_CAUSES
 from helix.reports.cells import evidence, told
 from helix.reports.run import CellView, TraceView
@@ -49,7 +49,7 @@ def render_otel(run: RunStream) -> Iterator[bytes]:
         records = [_record(trace, cell) | time for cell in trace.cells]
         logs = {"scope": scope, "logRecords": records}
         found = {"resource": {"attributes": _attributes(resource)}, "scopeLogs": [logs]}
-        yield _json({"resourceLogs": [found]}) + b"\n"
+        yield encode_line({"resourceLogs": [found]}) + b"\n"
 
 
 def _record(trace: TraceView, cell: CellView) -> dict[str, Any]:
@@ -105,8 +105,3 @@ def _value(value: Any) -> dict[str, Any]:
     if isinstance(value, float) and math.isfinite(value):
         return {"doubleValue": value}
     return {"stringValue": visible(str(value))}
-
-
-def _json(value: Any) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.encode("utf-8", "backslashreplace")

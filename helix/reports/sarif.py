@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-import json
 from collections.abc import Iterator
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
 from urllib.parse import quote
 
+from helix.model.lines import encode_line
 from helix.reports import summary
 from helix.reports.cells import cited, evidence, told
 from helix.reports.run import CellView, RowView, TraceView, weight
@@ -45,19 +45,19 @@ def render_sarif(run: RunStream) -> Iterator[bytes]:
             "cells": dict(summary.counts(run.scorecard)),
         },
     }
-    opened = _json({"$schema": SCHEMA, "version": "2.1.0", "runs": [head]})
-    yield f'{opened.removesuffix("}]}")},"results":['.encode()
+    opened = encode_line({"$schema": SCHEMA, "version": "2.1.0", "runs": [head]})
+    yield opened.removesuffix(b"}]}") + b',"results":['
     for at, (_, result) in enumerate(found):
-        yield f"{',' if at else ''}\n{_json(result)}".encode()
+        yield (b",\n" if at else b"\n") + result
     yield b"\n]}]}\n"
 
 
-def _ranked(run: RunStream) -> Iterator[tuple[Rank, dict[str, Any]]]:
+def _ranked(run: RunStream) -> Iterator[tuple[Rank, bytes]]:
     for trace in run.traces:
         for cell in trace.cells:
             if cell.state in ("fail", "uncertain"):
                 rank = (WORST_FIRST.index(cell.standing), weight(cell.row), trace.index)
-                yield rank, _result(run, trace, cell)
+                yield rank, encode_line(_result(run, trace, cell))
 
 
 def _total(run: RunStream) -> int:
@@ -179,8 +179,3 @@ def _id(row: RowView) -> str:
 
 def _level(row: RowView) -> str:
     return LEVELS.get(row.row.severity, "warning")
-
-
-def _json(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")

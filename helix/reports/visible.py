@@ -16,11 +16,12 @@ _ACTING = (
 )
 # Joiners shape some scripts and emoji; beside ASCII they only hide something.
 _HIDDEN = re.compile(f"[{_ACTING}]|(?<=[ -~])[\u200c\u200d]|[\u200c\u200d](?=[ -~])")
-_SPACES = re.compile(r"\s+")
 
 
 def visible(text: str) -> str:
     """Return the text with every acting or invisible character spelled out; keeps \\n and \\t."""
+    if text.isascii() and text.isprintable():
+        return text
     return _HIDDEN.sub(lambda found: escaped(found.group()), text.replace("\r\n", "\n"))
 
 
@@ -39,7 +40,7 @@ def split(text: str) -> Iterator[tuple[str, bool]]:
 
 def one_line(text: str, limit: int | None = None) -> str:
     """Return the text made visible on one line, cut to `limit` characters with an ellipsis."""
-    flat = _SPACES.sub(" ", visible(text)).strip()
+    flat = " ".join(visible(text).split())
     return flat if limit is None or len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 

@@ -1,0 +1,134 @@
+"""The sample run as a stream, and what every format of it says, read back as others would."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from junitparser import Error, Failure, JUnitXml, Skipped
+
+from helix.model.verdict import MatrixVerdictFile
+from helix.registry.loading import Registry
+from helix.reports.stream import RunStream, stream
+from helix.reports.visible import visible
+from tests.reports import sample
+
+Cells = dict[tuple[str, int, str], str]
+UNDECIDED = {"incomplete": "uncertain"}
+
+
+def run(count: int = 14, lines: Sequence[MatrixVerdictFile] | None = None) -> RunStream:
+    """Return the sample of `count` traces as a stream, or a stream of other lines."""
+    made = sample.report(count)
+    kept = made.lines if lines is None else lines
+    return stream(
+        sample.scorecard(tuple(kept)),
+        lambda: kept,
+        suite=sample.SUITE,
+        manifest=sample.manifest(count),
+        meta=made.meta,
+    )
+
+
+def replaced(of: RunStream, **changes: Any) -> RunStream:
+    """Return a stream with some of its fields changed."""
+    return dataclasses.replace(of, **changes)
+
+
+def written(name: str, of: RunStream) -> bytes:
+    """Return what a registered renderer makes of a stream."""
+    item = Registry().get("renderers", name)
+    assert item.stream
+    data = item.render(of)
+    return data if isinstance(data, bytes) else b"".join(data)
+
+
+def truth(lines: Iterable[MatrixVerdictFile]) -> Cells:
+    """Return the state of every cell of the lines."""
+    return {
+        (visible(line.trajectory_id), line.replicate, criterion): state
+        for line in lines
+        for criterion, state in line.dense_map.items()
+    }
+
+
+def from_json(data: bytes) -> Cells:
+    found = json.loads(data)["verdicts"]
+    return {
+        (visible(line["trajectoryId"]), line.get("replicate", 0), criterion): state
+        for line in found
+        for criterion, state in line["denseMap"].items()
+    }
+
+
+def from_csv(data: bytes) -> Cells:
+    table = csv.DictReader(io.StringIO(data.decode("utf-8"), newline=""), strict=True)
+    return _from_rows({key: re.sub("^'", "", value) for key, value in row.items()} for row in table)
+
+
+def from_parquet(data: bytes) -> Cells:
+    import pyarrow
+    from pyarrow import parquet
+
+    return _from_rows(parquet.read_table(pyarrow.BufferReader(data)).to_pylist())
+
+
+def _from_rows(rows: Iterable[Mapping[str, Any]]) -> Cells:
+    return {(row["trace"], int(row["replicate"]), row["criterion"]): row["state"] for row in rows}
+
+
+def from_junit(data: bytes) -> Cells:
+    """Return the cells of the suites of traces; the suite of the run is left out."""
+    cells: Cells = {}
+    for suite in list(JUnitXml.fromstring(data))[:-1]:
+        for case in suite:
+            assert len(case.result) <= 1
+            states = {Failure: "fail", Error: "uncertain", Skipped: "na"}
+            state = states[type(case.result[0])] if case.result else "pass"
+            trace, _, repeat = case.classname.partition(" · repeat ")
+            cells[trace, int(repeat or 0), case.name.partition(" [")[0]] = state
+    return cells
+
+
+def from_otel(data: bytes) -> Cells:
+    cells: Cells = {}
+    for line in data.splitlines():
+        (resource,) = json.loads(line)["resourceLogs"]
+        for record in resource["scopeLogs"][0]["logRecords"]:
+            said = attributes(record)
+            label = said["gen_ai.evaluation.score.label"]
+            key = (said["helix.trace.id"], int(said["helix.trace.replicate"]))
+            cells[*key, said["gen_ai.evaluation.name"]] = UNDECIDED.get(label, label)
+    return cells
+
+
+def attributes(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an OTLP record's attributes as plain values."""
+    return {one["key"]: next(iter(one["value"].values())) for one in record["attributes"]}
+
+
+def from_sarif(data: bytes) -> Cells:
+    """Return the cells that are results: those that fail and those that are undecided."""
+    (found,) = json.loads(data)["runs"]
+    rules = [rule["id"] for rule in found["tool"]["driver"]["rules"]]
+    cells: Cells = {}
+    for result in found["results"]:
+        said = result["properties"]
+        assert rules[result["ruleIndex"]] == result["ruleId"]
+        assert result["kind"] == ("fail" if said["state"] == "fail" else "open")
+        cells[said["trace"], said["replicate"], result["ruleId"]] = said["state"]
+    return cells
+
+
+READERS = {
+    "json": from_json,
+    "csv": from_csv,
+    "parquet": from_parquet,
+    "junit": from_junit,
+    "otel": from_otel,
+}
