@@ -51,12 +51,17 @@ def run(command: str, argv: Sequence[str]) -> ExitCode:
 
 def configured(command: str, words: Sequence[str]) -> Config:
     """Return the validated configuration of a Hydra command with these overrides; nothing runs."""
+    return located(command, words)[0]
+
+
+def located(command: str, words: Sequence[str]) -> tuple[Config, Path]:
+    """Return what `configured` does, and the run directory that a run of it would have."""
     with composing.opened(command, config_folders()) as hydra:
         groups = [g for g in hydra.config_loader.list_groups("") if g != "hydra"]
         overrides = composing.typed(words, groups, multirun=False)
         composed = composing.compose(hydra, command, [o.word for o in overrides])
         run_dir = composing.directory(composed, "hydra.run.dir")
-        return composing.validated(composing.placed(composed, str(run_dir)), overrides)
+        return composing.validated(composing.placed(composed, str(run_dir)), overrides), run_dir
 
 
 def complete(argv: Sequence[str], commands: Sequence[str]) -> ExitCode:
