@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from helix.model.trace import Trace
 from helix.registry import Registry
 
 FOLDER = "fixtures"
+_OURS = re.compile(r"(?:.+-)?[0-9a-f]{16}\.(?:fires|passes)\.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,9 @@ def write(folder: Path, fixtures: Sequence[Fixture], traces: Mapping[str, Trace]
     place = folder / FOLDER
     place.mkdir(exist_ok=True)
     for stale in place.iterdir():
-        stale.unlink()
+        # The folder may be anybody's: the run directory is named by a person.
+        if _OURS.fullmatch(stale.name):
+            stale.unlink()
     index = []
     for fixture in fixtures:
         entry: dict[str, object] = {

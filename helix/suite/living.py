@@ -9,12 +9,15 @@ writer; nothing here reads a clock.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from helix.errors import SuiteError, did_you_mean
+import msgspec
+
+from helix.errors import SuiteError, UsageError, did_you_mean
 from helix.files import atomic_write, held
 from helix.model.canonical import digest_bytes
 from helix.model.criterion import Criterion, Discovery, Ratified, Suite
@@ -124,6 +127,7 @@ def read(state: str | Path, leg: Leg = "eval") -> Living:
     unknown key, an id of the history that has no row.
     """
     path = suite_path(state, leg)
+    _finish(path)
     history = tuple(change for _, change in read_history(history_path(path)))
     if not path.exists() and not history:
         return Living(Suite(suite=leg, criteria=()), seen=_seen(path))
@@ -144,11 +148,34 @@ def write(state: str | Path, living: Living, leg: Leg = "eval") -> Path:
         attributes = path.with_name(".gitattributes")
         if not attributes.exists():
             atomic_write(attributes, _ATTRIBUTES)
-        # The suite first: a history without its row would read as a lost id.
-        atomic_write(path, page)
-        lines = (encode_line(change) + b"\n" for change in living.history)
-        atomic_write(history_path(path), b"".join(lines))
+        lines = b"".join(encode_line(change) + b"\n" for change in living.history)
+        atomic_write(_pending(path), encode_line([page.decode("utf-8"), lines.decode("utf-8")]))
+        _put_down(path, page, lines)
     return path
+
+
+def _put_down(path: Path, page: bytes, lines: bytes) -> None:
+    # The suite first: a history without its row would read as a lost id.
+    atomic_write(path, page)
+    atomic_write(history_path(path), lines)
+    _pending(path).unlink()
+    for part in path.parent.glob(".*.tmp"):
+        part.unlink(missing_ok=True)
+
+
+def _pending(path: Path) -> Path:
+    """Return where both files stand until both are written, so that no crash parts them."""
+    return path.with_name(f".{path.name.removesuffix('.suite.yaml')}.pending")
+
+
+def _finish(path: Path) -> None:
+    """Carry out what a process that was killed began to write; one that still writes is left."""
+    if not _pending(path).is_file():
+        return
+    with contextlib.suppress(UsageError), held(path.parent, "folder"):
+        if _pending(path).is_file():
+            page, lines = msgspec.json.decode(_pending(path).read_bytes(), type=tuple[str, str])
+            _put_down(path, page.encode("utf-8"), lines.encode("utf-8"))
 
 
 def _seen(path: Path) -> str:

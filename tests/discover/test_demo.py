@@ -14,6 +14,7 @@ from helix import evaluate
 from helix.demo import generate, write
 from helix.demo.labels import CODE_ROWS
 from helix.discover import Discovered, discover
+from helix.discover.fixtures import write as write_fixtures
 from helix.model.config import Config
 from helix.registry import load as load_registry
 from helix.suite import lint, load
@@ -168,6 +169,21 @@ def test_fixtures_show_each_check_firing_and_not_firing(found: Discovered, folde
             )  # fmt: skip
             (line,) = done.verdicts()
             assert line.dense_map[entry["criterionId"]] == state
+
+
+def test_fixtures_of_an_older_run_go_and_what_is_not_discoverys_stays(
+    found: Discovered, tmp_path: Path
+) -> None:
+    place = tmp_path / "fixtures"
+    (place / "golden.jsonl").mkdir(parents=True)
+    mine = place / "mine.fires.jsonl"
+    mine.write_bytes(b"mine")
+    traces = {trace.id: trace for trace in found.examined.traces}
+    write_fixtures(tmp_path, found.fixtures, traces)
+    assert len(list(place.iterdir())) == 3 + 2 * len(found.fixtures)
+    write_fixtures(tmp_path, [], traces)
+    assert {p.name for p in place.iterdir()} == {"golden.jsonl", mine.name, "index.json"}
+    assert mine.read_bytes() == b"mine"
 
 
 def test_a_kind_that_several_traces_show_is_found_without_its_fixtures(found: Discovered) -> None:

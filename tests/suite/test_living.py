@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -124,6 +125,33 @@ def test_a_tombstone_stays_one(tmp_path: Path) -> None:
             change()
     write(tmp_path, living)
     assert read(tmp_path).row("a").status == "retired"
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_a_writer_that_is_killed_leaves_all_of_a_change_or_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    grown(tmp_path, row("a"), row("b"))
+    before = read(tmp_path)
+    after = retire(before, "a", Signed("ada", "2026-01-02", "people disagree"))
+    moves = iter(range(9))
+
+    def killed(source: Any, target: Any, replace: Any = os.replace) -> None:
+        if next(moves) == at:
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(os, "replace", killed)
+        write(tmp_path, after)
+    (suite_path(tmp_path).parent / ".eval.suite.yaml.0123.tmp").write_bytes(b"half a r")
+    left = read(tmp_path)
+    assert (left.suite, left.history) == (
+        (before.suite, before.history) if at == 0 else (after.suite, after.history)
+    )
+    grown(tmp_path, row("c"))
+    kept = {".gitattributes", "eval.suite.yaml", "eval.history.jsonl"}
+    assert {p.name for p in suite_path(tmp_path).parent.iterdir()} == kept
 
 
 def test_history_is_no_part_of_a_rows_digest(tmp_path: Path) -> None:
