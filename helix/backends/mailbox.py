@@ -41,6 +41,7 @@ class RecordingHeader(Shape, frozen=True, kw_only=True):
 class Recording(Shape, frozen=True, kw_only=True):
     """One reply, the unit it answers, and the model that gave it; `key` is the unit's digest.
 
+    `model` is the one that the reply names, null where it named none; `asked` is the pinned one.
     `nonce` is the one of the prompt that was answered. A better prompt has another; the replay
     puts that one in its place, so that the reply still counts as the judge's own.
     """
@@ -49,7 +50,8 @@ class Recording(Shape, frozen=True, kw_only=True):
     key: str
     unit: Unit
     nonce: str
-    model: str | None
+    model: str | None = None
+    asked: str | None = None
     text: str
     finish_reason: str | None = None
     reasoning: str | None = None
@@ -101,6 +103,11 @@ class Recordings:
         if place is None:
             return None
         found = self._read(place)
+        if found.model is None and found.asked not in (None, request.pin.model):
+            raise Unavailable(
+                f"the recorded reply {request.recording_key} was asked of the model "
+                f"'{found.asked}', the pin is '{request.pin.model}'"
+            )
         return Reply(
             text=found.text.replace(found.nonce, request.nonce),
             finish_reason=found.finish_reason,
@@ -171,12 +178,13 @@ def open_replay(settings: JudgeSettings) -> Mailbox:
 def recording(
     request: Request, reply: Reply, *, made_by: str | None = None, made_how: str | None = None
 ) -> Recording:
-    """Return the recording of a reply; its model is the returned one, else the pinned one."""
+    """Return the recording of a reply: the model that it names, else the one that was asked."""
     return Recording(
         key=request.recording_key,
         unit=request.unit,
         nonce=request.nonce,
-        model=reply.returned_model or request.pin.model,
+        model=reply.returned_model,
+        asked=None if reply.returned_model else request.pin.model,
         text=reply.text,
         finish_reason=reply.finish_reason,
         reasoning=reply.reasoning,

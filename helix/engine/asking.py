@@ -230,6 +230,11 @@ class Asker:
         if not isinstance(reply, Reply):
             text = f"backend '{self._judge.name}' must return Reply (got {type(reply).__name__})"
             return NoReply("judge-error", text)
+        try:
+            msgspec.convert(msgspec.to_builtins(reply), Reply)
+        except (msgspec.ValidationError, TypeError, ValueError) as error:
+            named = f"backend '{self._judge.name}' returned no sound Reply: {error}"
+            return NoReply("judge-error", redacted(named)[:_TOLD])
         return reply
 
 

@@ -89,16 +89,21 @@ def _converse(
     settings: Settings,
     verifier: VerifierSettings,
 ) -> Generator[Request, Reply | NoReply, None]:
-    """Ask about some claims, again at most twice, and note what came of it."""
+    """Ask about some claims, again at most twice, and note what came of it.
+
+    A batch that was answered and never usably is as good as unanswered: its claims go out alone.
+    """
     request = _request(job, claims, judged, settings, verifier)
     session.first = session.first or request
     ids = [claim.criterion_id for claim in claims]
     none: NoReply | None = None
+    answered = False
     for attempt in range(RE_PROMPTS + 1):
         reply = _independent((yield request), judged)
         if isinstance(reply, Reply):
             session.answered = session.answered or reply
         reply = by_the_pin(reply, verifier.models, "verifier")
+        answered = isinstance(reply, Reply)
         if isinstance(reply, NoReply):
             none = reply
             break
@@ -113,7 +118,8 @@ def _converse(
         none = NoReply(found.cause, found.reason)
     assert none is not None
     session.notes.append(_note("no-reply", none.cause, portable(none.text)))
-    session.failed.update(dict.fromkeys(ids, none))
+    if not answered or len(ids) == 1:
+        session.failed.update(dict.fromkeys(ids, none))
 
 
 def _request(

@@ -68,7 +68,16 @@ def test_a_recorded_reply_is_found_whatever_the_prompt(tmp_path: Path) -> None:
     found = ask(replay(tmp_path), request(0, prompt="Judge better."))
     assert found == msgspec.structs.replace(full, made_by="ada", source="recorded")
     plain = ask(replay(tmp_path), request(1))
-    assert plain == Reply("plain", returned_model="m-1", made_by="ada", source="recorded")
+    assert plain == Reply("plain", made_by="ada", source="recorded"), "no model was named"
+
+
+def test_a_reply_that_names_no_model_replays_under_the_model_that_was_asked(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, (request(0), Reply("plain")))
+    other = msgspec.structs.replace(request(0), pin=Pin("replay", "m-2", "judge"))
+    with pytest.raises(Unavailable, match="was asked of the model 'm-1', the pin is 'm-2'"):
+        ask(replay(tmp_path), other)
 
 
 @pytest.mark.parametrize(
@@ -190,6 +199,6 @@ def test_a_miss_can_write_out_a_task_and_wait() -> None:
 def test_a_recording_is_closed_and_camel_case() -> None:
     line = msgspec.to_builtins(recording(request(0), Reply("yes", finish_reason="stop")))
     assert set(line) == {
-        "schemaVersion", "key", "unit", "nonce", "model", "text", "finishReason",
+        "schemaVersion", "key", "unit", "nonce", "asked", "text", "finishReason",
     }  # fmt: skip
     assert msgspec.convert(line, Recording).unit == request(0).unit

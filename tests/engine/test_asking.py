@@ -111,6 +111,12 @@ def test_a_reply_that_nobody_waits_for_any_more_is_still_kept(tmp_path: Path) ->
         ([ValueError("odd")], 1, "judge-error: ValueError: odd"),
         ([TimeoutError("its own")], 1, "judge-error: TimeoutError: its own"),
         ([17], 1, "judge-error: TypeError: the script must return Reply, str or dict (got int)"),
+        (
+            [Reply(text=5)],  # type: ignore[arg-type]
+            1,
+            "judge-error: backend 'scripted' returned no sound Reply: Expected `str`, got `int` - "
+            "at `$.text`",
+        ),
         (["", "never asked"], 1, ""),
     ],
 )

@@ -219,6 +219,26 @@ def test_three_unusable_reviews_fail_and_never_confirm() -> None:
     assert statuses(done) == {"c1": "failed"}
 
 
+def test_the_claims_of_a_batch_that_was_never_usable_are_asked_alone() -> None:
+    rows = (row("c1"), row("c2"))
+    said = [verdict("c1", refs=[PAID]), verdict("c2", refs=[PAID])]
+    alone: list[Callable[[Request], Answer]] = [
+        lambda r: reviews(r, review("c1")),
+        lambda r: NoReply("timeout", "no answer"),
+    ]
+    done, asked = run(said, [*[lambda r: "no"] * 3, *alone], rows)
+    assert [r.unit.criteria for r in asked] == [*[("c1", "c2")] * 3, ("c1",), ("c2",)]
+    assert statuses(done) == {"c1": "confirmed", "c2": "failed"}
+
+
+def test_a_batch_that_nobody_answers_is_not_asked_again() -> None:
+    rows = (row("c1"), row("c2"))
+    said = [verdict("c1", refs=[PAID]), verdict("c2", refs=[PAID])]
+    done, asked = run(said, [lambda r: NoReply("unavailable", "gone")], rows)
+    assert len(asked) == 1
+    assert statuses(done) == {"c1": "failed", "c2": "failed"}
+
+
 def test_the_judge_itself_may_not_verify() -> None:
     def same(request: Request) -> Reply:
         assert request.not_by == ("Kim Doe",)
