@@ -45,6 +45,7 @@ class _Builder:
         self._history = History()
         self._pairing = Pairing()
         self._known: dict[str, Done] = {}
+        self._texts: set[str | None] = set()
         self._results: set[str] = set()
         self._unspelled: list[tuple[str | None, Any]] = []
         self._emitted: list[Done] = []
@@ -130,6 +131,7 @@ class _Builder:
             if done.call.key is not None:
                 self._known[done.call.key] = done
             if span.has_output:
+                self._texts.add(span.output_text)
                 self._unspelled.append((span.output_text, span.output))
             elif span.error is None:
                 self._pairing.call(done.call)
@@ -221,6 +223,8 @@ class _Builder:
             self._done[at].sources.append({"callId": result.key, "content": value})
 
     def _is_recorded(self, result: Result) -> bool:
+        if result.text is not None and result.text in self._texts:
+            return True  # Most are repeated to the letter, and need no other spelling.
         self._results |= {spelling(text, value) for text, value in self._unspelled}
         self._unspelled.clear()
         return spelling(result.text, result.value) in self._results
