@@ -101,20 +101,20 @@ def folder_of(state: str | Path, name: str | None) -> Path:
 def read(folder: Path, seed: int, registry: Registry) -> Dataset:
     """Return the dataset of a folder, an empty one where there is none.
 
+    Rows and traces count without their record too: what was lost then is which runs were used.
     ArtifactError names file and line of what is damaged, or in another split than its trace;
     ConfigError for another seed than the dataset was made with.
     """
-    if not (folder / RECORD).exists():
-        return Dataset(folder.name, seed)
-    record = _record(folder / RECORD)
-    if record.seed != seed:
+    record = _record(folder / RECORD) if (folder / RECORD).exists() else None
+    if record is not None and record.seed != seed:
         raise ConfigError(
             f"dataset.seed must be {record.seed}, with which the dataset {folder.name} was split "
             f"(got {seed})"
         )
     rows = _lines(folder / ROWS, DatasetRow, lambda row: (row.id, row.trace_id, row.split), seed)
     tasks = _lines(folder / TASKS, TaskTemplate, lambda task: (task.id, task.id, task.split), seed)
-    found = Dataset(folder.name, seed, rows, _traces(folder, seed, registry), tasks, record.runs)
+    runs = () if record is None else record.runs
+    found = Dataset(folder.name, seed, rows, _traces(folder, seed, registry), tasks, runs)
     for row in rows.values():
         if row.trace_id not in found.traces:
             raise ArtifactError(f"{folder / ROWS}: the trace '{row.trace_id}' of {row.id} is lost")

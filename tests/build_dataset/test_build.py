@@ -334,6 +334,20 @@ def test_a_damaged_dataset_is_told_with_file_and_line(
         built(tmp_path, run)
 
 
+def test_a_dataset_without_its_record_loses_no_row(tmp_path: Path, run: Path) -> None:
+    folder = built(tmp_path, run, dimensions={"who": ["new", "old"], "what": ["book"]}).folder
+    (tasks := folder / "tasks.jsonl").write_text(
+        tasks.read_text(encoding="utf-8").replace('"notes":null', '"notes":"mine"'),
+        encoding="utf-8",
+    )
+    names = ("rows.jsonl", "tasks.jsonl", *(f"traces/{p}.jsonl" for p in ("train", "dev", "test")))
+    before = [(folder / n).read_bytes() for n in names if (folder / n).exists()]
+    (folder / "dataset.json").unlink()
+    built(tmp_path, dimensions={"who": ["new"], "what": ["book"]})
+    assert [(folder / n).read_bytes() for n in names if (folder / n).exists()] == before
+    assert (folder / "dataset.json").exists()
+
+
 def test_a_row_that_was_moved_to_another_split_is_refused(tmp_path: Path, run: Path) -> None:
     path = built(tmp_path, run).folder / "rows.jsonl"
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

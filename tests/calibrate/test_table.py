@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,7 +18,7 @@ from helix.errors import SuiteError
 from helix.model.calibration import Action, Entry, State
 from helix.model.criterion import Criterion
 from helix.premises import log_path, premises
-from helix.suite.living import assert_monotonic_growth
+from helix.suite.living import Signed, assert_monotonic_growth, retire
 from tests.calibrate.lines import line
 
 NAMES = ("a", "b", "c")
@@ -225,6 +226,13 @@ def test_a_row_that_was_retired_beside_the_log_is_no_more_acted_on(tmp_path: Pat
     desk = record(Desk.open(tmp_path), [line("t1", a="scope")], "run-1")
     with pytest.raises((CalibrationError, SuiteError), match="a tombstone stays one"):
         act(desk, entry("ratify"), row("a").model_copy(update={"status": "retired"}))
+
+
+def test_the_log_catches_up_with_a_row_that_was_retired_beside_it(tmp_path: Path) -> None:
+    desk = act(record(Desk.open(tmp_path), [line("t1", a="scope")], "r"), entry("verify"), row("a"))
+    living = retire(desk.living, "a", Signed("ada", "2026-01-02", "so"))
+    after = act(replace(desk, living=living), entry("retire"), row("a"))
+    assert (after.living, replay(after.log)) == (living, {"a": "retired"})
 
 
 def test_the_log_lies_beside_what_lets_git_merge_it(tmp_path: Path) -> None:
