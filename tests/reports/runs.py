@@ -72,10 +72,16 @@ def from_csv(data: bytes) -> Cells:
 
 
 def from_parquet(data: bytes) -> Cells:
+    return _from_rows(parquet_table(data).to_pylist())
+
+
+def parquet_table(data: bytes) -> Any:
+    """Return a Parquet file as a table, read without threads: they may outlive the interpreter."""
     import pyarrow
     from pyarrow import parquet
 
-    return _from_rows(parquet.read_table(pyarrow.BufferReader(data)).to_pylist())
+    source = pyarrow.BufferReader(data)
+    return parquet.read_table(source, use_threads=False, pre_buffer=False)
 
 
 def _from_rows(rows: Iterable[Mapping[str, Any]]) -> Cells:

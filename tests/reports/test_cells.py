@@ -6,9 +6,7 @@ import csv
 import io
 import re
 
-import pyarrow
 import pytest
-from pyarrow import parquet
 
 from helix.model.verdict import Ref
 from helix.reports.cells import COLUMNS, LONGEST_TEXT, cited, text
@@ -42,13 +40,13 @@ def test_what_was_not_recorded_is_an_empty_field_and_a_null() -> None:
     of = runs.run()
     lost = [r for r in table(runs.written("csv", of)) if r["standing"] == "incomplete"]
     assert lost and all(r["confidence"] == r["grounded"] == r["critique"] == "" for r in lost)
-    rows = parquet.read_table(pyarrow.BufferReader(runs.written("parquet", of))).to_pylist()
+    rows = runs.parquet_table(runs.written("parquet", of)).to_pylist()
     lost = [row for row in rows if row["standing"] == "incomplete"]
     assert all(row["confidence"] is None and row["grounded"] is None for row in lost)
 
 
 def test_parquet_has_types_and_the_same_columns_in_the_same_order() -> None:
-    found = parquet.read_table(pyarrow.BufferReader(runs.written("parquet", runs.run())))
+    found = runs.parquet_table(runs.written("parquet", runs.run()))
     assert found.column_names == [column.name for column in COLUMNS]
     types = {name: str(found.schema.field(name).type) for name in found.column_names}
     assert (types["trace"], types["replicate"]) == ("string", "int64")
@@ -57,7 +55,7 @@ def test_parquet_has_types_and_the_same_columns_in_the_same_order() -> None:
 
 def test_both_tables_say_the_same() -> None:
     of = runs.run(len(IDS), hostile_lines())
-    typed = parquet.read_table(pyarrow.BufferReader(runs.written("parquet", of))).to_pylist()
+    typed = runs.parquet_table(runs.written("parquet", of)).to_pylist()
     plain = table(runs.written("csv", of))
 
     def told(value: object) -> str:
