@@ -58,6 +58,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="a key or group of the configuration, as helix evaluate takes it; several times",
     )
     group.addoption(
+        "--helix-config-dir",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="a folder with config groups of your own",
+    )
+    group.addoption(
         "--helix-incomplete",
         choices=["fail", "xfail"],
         default="fail",
@@ -122,11 +129,12 @@ class HelixRun:
 
         capture = self._config.pluginmanager.getplugin("capturemanager")
         settings = self._config.getoption("--helix-set")
+        folders = self._config.getoption("--helix-config-dir")
         look_only = bool(self._config.getoption("collectonly"))
         try:
             with capture.global_and_fixture_disabled():
                 found, self._cells = tested.evaluate(
-                    self._suite, self._traces, settings, look_only=look_only
+                    self._suite, self._traces, settings, folders, look_only=look_only
                 )
         except HelixError as error:
             raise pytest.UsageError(f"helix: {error}") from None

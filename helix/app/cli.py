@@ -22,6 +22,8 @@ PLAIN = {
     "cache": "say how many replies are kept",
     "calibrate": "decide what a run could not, and keep who decided it and why",
     "criteria": "lint, explain, test, list and compare rows; ratify and retire them",
+    "doctor": "say whether Helix can work here, and what to type where it cannot",
+    "init": "from a file of traces: a subject, a first suite, and what to type next",
     "labels": "bring in, check and compare people's labels, or give them on a page",
     "memory": "keep what operators say of Helix and of themselves, one fact a file",
     "plugins": "list formats, checks, judges, renderers, or explain one of them",
@@ -29,9 +31,7 @@ PLAIN = {
     "traces": "say what trace files hold: detect, show, convert, stats",
 }
 NOT_BUILT = (
-    "doctor",
     "improve",
-    "init",
     "report",
 )
 

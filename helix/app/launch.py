@@ -54,9 +54,12 @@ def configured(command: str, words: Sequence[str]) -> Config:
     return located(command, words)[0]
 
 
-def located(command: str, words: Sequence[str]) -> tuple[Config, Path]:
-    """Return what `configured` does, and the run directory that a run of it would have."""
-    with composing.opened(command, config_folders()) as hydra:
+def located(command: str, words: Sequence[str], folders: Sequence[str] = ()) -> tuple[Config, Path]:
+    """Return what `configured` does, and the run directory that a run of it would have.
+
+    `folders` hold config groups of the user's own.
+    """
+    with composing.opened(command, [*config_folders(), *folders]) as hydra:
         groups = [g for g in hydra.config_loader.list_groups("") if g != "hydra"]
         overrides = composing.typed(words, groups, multirun=False)
         composed = composing.compose(hydra, command, [o.word for o in overrides])

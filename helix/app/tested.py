@@ -72,7 +72,12 @@ class Tests(msgspec.Struct, frozen=True):
 
 
 def evaluate(
-    suite: str, traces: Sequence[str], settings: Sequence[str], *, look_only: bool
+    suite: str,
+    traces: Sequence[str],
+    settings: Sequence[str],
+    folders: Sequence[str] = (),
+    *,
+    look_only: bool,
 ) -> tuple[Tests, Path | None]:
     """Evaluate once; return the tests, and the file that holds them for other processes.
 
@@ -83,7 +88,8 @@ def evaluate(
     if given == "-":
         raise UsageError("--helix-traces takes a file, folder or glob (got -)")
     words = [f"criteria.file={file}", f"subject.traces={given}", "report.out=[html]", *settings]
-    config, run_dir = located("evaluate", words)
+    config, run_dir = located("evaluate", words, folders)
+    words += [word for folder in folders for word in ("--config-dir", folder)]
     if config.run.dry:
         raise UsageError("--helix-set run.dry=true decides nothing; use helix evaluate")
     if look_only:

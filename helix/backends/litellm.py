@@ -234,14 +234,21 @@ def _key(section: str, settings: JudgeSettings) -> str | None:
         return key
     if config.base_url:
         return _NO_KEY
-    needed = imported().validate_environment(config.model)
-    missing = [name for name in needed["missing_keys"] if name.endswith("_API_KEY")]
-    if missing and not needed["keys_in_environment"]:
+    missing = missing_keys(str(config.model))
+    if missing:
         raise ConfigError(
             f"{section}.model={config.model} needs a key, and {' or '.join(missing)} is not set: "
             f"export {missing[0]}=KEY, or name another variable by {section}.api_key_env"
         )
     return None
+
+
+def missing_keys(model: str) -> list[str]:
+    """Return the variables one of which must hold the model's key; none where one does."""
+    needed = imported().validate_environment(model)
+    if needed["keys_in_environment"]:
+        return []
+    return [name for name in needed["missing_keys"] if name.endswith("_API_KEY")]
 
 
 def _returned(model: Any, pinned: str) -> str | None:

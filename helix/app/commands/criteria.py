@@ -44,13 +44,13 @@ def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     lint = commands.add_parser(
         "lint",
         help="check a suite, or the grounding of a run's verdicts",
-        description="Check a suite: YAML, rows, paths, primitives and their parameters, and that "
+        description="Check suites: YAML, rows, paths, primitives and their parameters, and that "
         "every row has what its class needs. With --run check the verdicts of a finished run "
         "instead: what each tier must fill in is filled in, every citation resolves, absences name "
         "where was looked; a SUITE beside it says which terms must be bound. Exits 0 if nothing is "
         "wrong or there are warnings only, 1 if there are errors, 2 if a file cannot be read.",
     )
-    lint.add_argument("suite", metavar="SUITE", nargs="?", help="the YAML file")
+    lint.add_argument("suite", metavar="SUITE", nargs="?", help="the YAML file, or several")
     lint.add_argument("--run", metavar="RUN", help="the folder of a run, or its verdicts.jsonl")
     lint.add_argument("--traces", metavar="PATH", help="what the run judged (what its plan names)")
     lint.add_argument("--format", default="auto", help="read the traces as this format (auto)")
@@ -129,18 +129,27 @@ def _add_shared(command: argparse.ArgumentParser, keys: Sequence[str]) -> None:
 
 
 def _lint(args: argparse.Namespace) -> ExitCode:
-    given = _settings("lint", args.settings, KEYS)
-    if args.run is not None:
+    further = [w for w in args.settings if "=" not in w and w.endswith((".yaml", ".yml"))]
+    given = _settings("lint", [w for w in args.settings if w not in further], KEYS)
+    if args.run is not None and not further:
         return _lint_run(args)
-    if args.suite is None:
-        raise UsageError("lint must be given a SUITE or --run RUN (got neither)")
+    if args.suite is None or args.run is not None:
+        raise UsageError("lint must be given SUITEs or --run RUN with at most one SUITE")
     registry = load()
     load_modules(given["checks.modules"], registry)
-    findings = lint_suite(args.suite, registry, given["subject.tools"])
+    found = {
+        suite: lint_suite(suite, registry, given["subject.tools"])
+        for suite in [args.suite, *further]
+    }
+    findings = [finding for one in found.values() for finding in one]
     errors = sum(finding.level == "error" for finding in findings)
     if args.json:
-        plain = [dataclasses.asdict(finding) for finding in findings]
-        console.say(json.dumps({"suite": args.suite, "findings": plain}, indent=2, default=str))
+        plain = [
+            {"suite": suite, "findings": [dataclasses.asdict(finding) for finding in one]}
+            for suite, one in found.items()
+        ]
+        told = {"suites": plain} if further else plain[0]
+        console.say(json.dumps(told, indent=2, default=str))
     else:
         console.say("\n".join([f"{f.level}: {f}" for f in findings] + [_sum(findings, errors)]))
     return ExitCode.FAIL if errors else ExitCode.PASS
