@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -26,6 +27,8 @@ STYLES: Final = {
 _TYPOGRAPHY: Final = str.maketrans(
     {"“": '"', "”": '"', "’": "'", "–": "-", "—": "-", "…": "...", "·": "|", "→": "->", "×": "x"}
 )
+# GitHub obeys `::word::` at a line's begin; it, Azure and TeamCity obey `##word[` anywhere.
+_COMMAND: Final = re.compile(r"^(\s*):(?=:)|#(?=#(?:vso|teamcity)?\[)")
 Styled = str | tuple[str, str]
 
 
@@ -42,6 +45,11 @@ def for_this_console(render: Callable[[int, bool, bool], str]) -> bytes:
     except (UnicodeEncodeError, LookupError):
         text = render(width, not plain, True)
     return text.encode("utf-8")
+
+
+def _inert(line: str) -> str:
+    """Return a line that a CI runner takes for no command of its own, whatever a trace says."""
+    return _COMMAND.sub(r"\g<0> ", line)
 
 
 class TextPage:
@@ -64,7 +72,7 @@ class TextPage:
     @property
     def text(self) -> str:
         lines = self._out.getvalue().split("\n")
-        return "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
+        return "\n".join(_inert(line.rstrip()) for line in lines).strip("\n") + "\n"
 
     def line(self, *parts: Styled, indent: int = 0) -> None:
         """Write one line, wrapped with its indent kept."""

@@ -370,3 +370,21 @@ def test_warnings_of_the_lines_are_told_by_kind_and_hostile_ones_cannot_act() ->
     none = (msgspec.structs.replace(line(0), warnings=()),)
     shown = render_text(compose(scorecard(none), none, suite=SUITE), 100, color=False, ascii=False)
     assert "warnings" not in shown
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("::stop-commands::x", ": :stop-commands::x"),
+        ("##[error]owned", "# #[error]owned"),
+        ("##vso[task.complete]owned", "# #vso[task.complete]owned"),
+    ],
+)
+def test_no_word_of_a_judge_is_a_command_to_a_ci_runner(said: str, shown: str) -> None:
+    made = report(1)
+    line = made.lines[0]
+    verdicts = tuple(msgspec.structs.replace(v, critique=said) for v in line.verdicts)
+    lines = [msgspec.structs.replace(line, verdicts=verdicts)]
+    text = render_text(compose(made.scorecard, lines, suite=SUITE), 80, False, False)
+    assert f"    {shown}\n" in text
+    assert not [row for row in text.splitlines() if row.lstrip().startswith("::") or "##" in row]
