@@ -120,7 +120,7 @@ def run(
         usage = work.carry_out(on_event, log)
         scorecard = fold(prepared.fold, survey, RunFiles(folder).lines(), usage)
         code = _code(prepared, scorecard, work)
-        duration = time.monotonic() - began
+        duration = round(time.monotonic() - began, 3)
         log.finish(prepared, scorecard, code, duration)
         atomic_write(folder / "scorecard.json", encode_page(scorecard))
         done = Finished(

@@ -19,7 +19,7 @@ HYDRA = {
 }
 PLAIN = {
     "audit": "plant attacks into copies of traces, and say which verdicts move",
-    "cache": "say how many replies are kept",
+    "cache": "say how many judge replies are kept; export makes recordings of them",
     "calibrate": "decide what a run could not, and keep who decided it and why",
     "criteria": "lint, explain, test, list and compare rows; ratify and retire them",
     "doctor": "say whether Helix can work here, and what to type where it cannot",
@@ -27,13 +27,11 @@ PLAIN = {
     "labels": "bring in, check and compare people's labels, or give them on a page",
     "memory": "keep what operators say of Helix and of themselves, one fact a file",
     "plugins": "list formats, checks, judges, renderers, or explain one of them",
+    "report": "make the reports of a finished run again, or compare two runs cell by cell",
     "schema": "print the JSON Schema of a file that Helix reads or writes",
     "traces": "say what trace files hold: detect, show, convert, stats",
 }
-NOT_BUILT = (
-    "improve",
-    "report",
-)
+NOT_BUILT = ("improve",)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

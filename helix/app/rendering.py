@@ -55,18 +55,38 @@ def render(
 ) -> tuple[bytes, ExitCode]:
     """Write the reports; return what goes to standard output, and INTERNAL if one broke."""
     run = _stream(done, rerun, waiting)
+    return project(run, partial(_whole, done, run), wanted, done.run_dir, config)
+
+
+def project(
+    run: RunStream,
+    whole: Callable[[bool], RunReport],
+    wanted: Sequence[Renderer],
+    run_dir: Path,
+    config: ReportConfig,
+    existing: Sequence[str] = (),
+) -> tuple[bytes, ExitCode]:
+    """Write the reports of a run as `render` does.
+
+    `whole` returns the run with its traces, their steps too if asked. What goes to standard output
+    names the `existing` reports as well.
+    """
     shows_steps = any(item.name == PAGE for item in wanted)
 
     @cache
-    def whole() -> RunReport:
-        return _whole(done, run, shows_steps)
+    def held() -> RunReport:
+        return whole(shows_steps)
 
     def projected(item: Renderer, meta: RunMeta) -> bytes | Iterable[bytes]:
-        return item.render(replace(run if item.stream else whole(), meta=meta))
+        return item.render(replace(run if item.stream else held(), meta=meta))
 
-    # First those that read trace by trace: nothing is held for them.
-    views = [(item, partial(projected, item)) for item in sorted(wanted, key=_holds_all)]
-    return _written(run.meta, views, done.run_dir, config)
+    views = [(item, partial(projected, item)) for item in ordered(wanted)]
+    return _written(run.meta, views, run_dir, config, existing)
+
+
+def ordered(wanted: Iterable[Renderer]) -> list[Renderer]:
+    """Return first the renderers that read trace by trace: nothing is held for them."""
+    return sorted(wanted, key=_holds_all)
 
 
 def _holds_all(item: Renderer) -> bool:
@@ -74,7 +94,11 @@ def _holds_all(item: Renderer) -> bool:
 
 
 def render_found(
-    report: DiscoveryReport, wanted: list[Renderer], run_dir: Path, config: ReportConfig
+    report: DiscoveryReport,
+    wanted: list[Renderer],
+    run_dir: Path,
+    config: ReportConfig,
+    existing: Sequence[str] = (),
 ) -> tuple[bytes, ExitCode]:
     """Write the reports of a discovery as `render` does those of a run."""
 
@@ -83,19 +107,24 @@ def render_found(
         return item.discovery(replace(report, meta=meta))
 
     views = [(item, partial(projected, item)) for item in wanted]
-    return _written(report.meta, views, run_dir, config)
+    return _written(report.meta, views, run_dir, config, existing)
 
 
 def _written(
-    meta: RunMeta, views: Sequence[tuple[Renderer, View]], run_dir: Path, config: ReportConfig
+    meta: RunMeta,
+    views: Sequence[tuple[Renderer, View]],
+    run_dir: Path,
+    config: ReportConfig,
+    existing: Sequence[str] = (),
 ) -> tuple[bytes, ExitCode]:
     output, code = b"", ExitCode.PASS
-    placed = [(item, view, _place(item, run_dir, config)) for item, view in views]
+    placed = [(item, view, place_of(item, run_dir, config)) for item, view in views]
     # What goes to standard output comes last: it names the reports that were written.
     for item, view, file in sorted(placed, key=lambda one: one[2] is None):
         try:
             if file is None:
-                output += b"".join(_parts(view(meta)))
+                written = tuple(dict.fromkeys([*existing, *meta.written]))
+                output += b"".join(_parts(view(replace(meta, written=written))))
                 continue
             file.parent.mkdir(parents=True, exist_ok=True)
             with atomic_writer(file) as page:
@@ -111,7 +140,8 @@ def _parts(data: bytes | Iterable[bytes]) -> Iterable[bytes]:
     return (data,) if isinstance(data, bytes) else data
 
 
-def _place(item: Renderer, run_dir: Path, config: ReportConfig) -> Path | None:
+def place_of(item: Renderer, run_dir: Path, config: ReportConfig) -> Path | None:
+    """Return the file that a renderer writes; None for standard output."""
     if item.name in config.to:
         return Path(config.to[item.name])
     return None if item.filename is None else run_dir / item.filename

@@ -1,0 +1,165 @@
+"""`helix report RUN`: a finished run's reports again; `helix report compare A B`: two runs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import helix
+from helix.app import console
+from helix.app.plugins import registry
+from helix.app.quoting import quoted
+from helix.app.rendering import ordered, place_of, project, renderers
+from helix.app.tried import traces_path
+from helix.errors import ConfigError, ExitCode, UsageError
+from helix.files import held
+from helix.model.config import Config, ReportConfig
+from helix.registry import Registry, Renderer
+from helix.reports.again import finished, run_again
+from helix.reports.compared import comparison_json, comparison_text
+from helix.reports.comparison import compare
+from helix.reports.textpage import for_this_console
+from helix.reports.visible import visible
+
+NOT_BUILT = ("merge", "serve")
+JSON = "json"
+_PLAIN = re.compile(r"[A-Za-z0-9_.:/@+-]+")
+
+
+def run(argv: Sequence[str]) -> ExitCode:
+    """Make reports again, or compare; see the help of each for how it exits."""
+    first = argv[0] if argv else ""
+    if first in NOT_BUILT:
+        own = helix.__version__
+        raise UsageError(
+            f"helix report {first} is not in this version ({own}); see: helix report --help"
+        )
+    if first == "compare":
+        return _compare(argv[1:])
+    return _again(argv)
+
+
+def _again(argv: Sequence[str]) -> ExitCode:
+    parser = argparse.ArgumentParser(
+        prog="helix report",
+        usage="helix report RUN [report.out=[NAME,…]] [--to NAME=PATH] [--traces PATH] [--json]\n"
+        "       helix report compare A B [--json]",
+        description="Make the reports of a finished run again from its folder: on the terminal, "
+        "or those that report.out names, where the run would have put them. Nothing is judged. A "
+        "suite or trace that has changed since is told, and the report goes without its text. "
+        "`helix report compare A B` compares two runs; `helix plugins` lists report formats. "
+        "Exits 0, 2 for usage, 4 if a report could not be made.",
+    )
+    add = parser.add_argument
+    add("words", metavar="RUN", nargs="*", help="the folder of a finished run, and KEY=VALUE")
+    add("--to", metavar="NAME=PATH", action="append", default=[], help="this format to this file")
+    add("--traces", metavar="PATH", help="where the run's traces are now")
+    add("--json", action="store_true", help="print the report as JSON instead of for a terminal")
+    args = parser.parse_intermixed_args(argv)
+    if not args.words:
+        parser.error("RUN is missing: the folder of a finished run")
+    config = _config(args.words[1:], args.to, as_json=args.json)
+    known = registry()
+    files = finished(args.words[0])
+    found = run_again(
+        files,
+        known,
+        traces=traces_path(args.traces) if args.traces else None,
+        modules=config.checks.modules,
+    )
+    wanted = _wanted(config.report, known, as_json=args.json)
+    before = ReportConfig.model_validate(files.plan().runs.get("report") or {})
+    existing = [] if args.json else _existing(before, known, files.folder)
+    with held(files.folder, otherwise="wait until the run that writes to it has ended"):
+        output, code = project(
+            found.run, found.whole, wanted, files.folder, config.report, existing
+        )
+    console.say_bytes(output)
+    for note in found.notes:
+        console.tell(visible(f"helix: {note}"))
+    return code
+
+
+def _config(settings: Sequence[str], to: Sequence[str], *, as_json: bool) -> Config:
+    from helix.app.launch import configured
+
+    for word in settings:
+        if not word.startswith(("report.", "checks.modules=")):
+            raise ConfigError(
+                f"helix report takes report.out=, report.to.NAME= and checks.modules= (got {word})"
+            )
+    # A run's own configuration is in its plan; these two are asked of everybody.
+    config = configured("evaluate", ["subject.traces=-", "criteria.file=-", *settings])
+    given = any(word.startswith("report.out=") for word in settings)
+    places = {**config.report.to}
+    for pair in to:
+        name, equals, path = pair.partition("=")
+        if not (name and equals and path):
+            raise UsageError(f"--to must be NAME=PATH (got {pair})")
+        places[name] = path
+    default = () if places or as_json else ("terminal",)
+    out = config.report.out if given else default
+    report = config.report.model_copy(update={"out": tuple(out), "to": places})
+    return config.model_copy(update={"report": report})
+
+
+def _wanted(config: ReportConfig, known: Registry, *, as_json: bool) -> list[Renderer]:
+    wanted = renderers(config, known)
+    if not as_json:
+        return wanted
+    shown = [item for item in wanted if item.filename is not None or item.name in config.to]
+    return [*shown, _to_output(known.get("renderers", JSON))]
+
+
+def _to_output(item: Renderer) -> Renderer:
+    return Renderer(f"{item.name} ", item.version, None, item.render, item.discovery, stream=True)
+
+
+def _existing(config: ReportConfig, known: Registry, folder: Path) -> list[str]:
+    """Return the reports of the run that are still there, in the order in which it wrote them."""
+    names = known.items("renderers")
+    wanted = [names[n].item for n in dict.fromkeys([*config.out, *config.to]) if n in names]
+    places = [place_of(item, folder, config) for item in ordered(wanted)]
+    return [os.fspath(file) for file in places if file is not None and file.is_file()]
+
+
+def _compare(argv: Sequence[str]) -> ExitCode:
+    parser = argparse.ArgumentParser(
+        prog="helix report compare",
+        description="Compare two finished runs cell by cell, joined by trace id and criterion id: "
+        "first what was asked otherwise, then what is broken, newly undecided, newly decided and "
+        "fixed, with paired statistics. A row that is another question now is marked and left out "
+        "of the statistics. Exits 0 if nothing got worse; 1 if a cell fails that did not, or is "
+        "undecided that was not, on a row and trace of both runs; 3 if they share no cell; 2 for "
+        "usage.",
+    )
+    parser.add_argument("before", metavar="A", help="the folder of the earlier run")
+    parser.add_argument("after", metavar="B", help="the folder of the later run")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    args = parser.parse_args(argv)
+    found = compare(finished(args.before), finished(args.after))
+    names = (args.before, args.after)
+    if args.json:
+        page = json.dumps(comparison_json(found, names), indent=2, allow_nan=False)
+        console.say(page)
+    else:
+        console.say_bytes(for_this_console(partial(comparison_text, found, names, _selector)))
+    if found.worse:
+        return ExitCode.FAIL
+    return ExitCode.PASS if sum(found.counts.values()) else ExitCode.INCOMPLETE
+
+
+def _selector(criterion: str, traces: Sequence[str]) -> str:
+    return shlex.join([f"select.criteria={_texts([criterion])}", f"select.traces={_texts(traces)}"])
+
+
+def _texts(names: Sequence[str]) -> str:
+    """Return a list of names as it is typed; globs' characters in a name match themselves."""
+    plain = [name if _PLAIN.fullmatch(name) else quoted(name) for name in names]
+    return plain[0] if len(plain) == 1 and plain[0] == names[0] else f"[{','.join(plain)}]"

@@ -1,0 +1,256 @@
+"""A comparison of two runs as text for a terminal and as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from helix.model.scorecard import Scorecard
+from helix.reports.comparison import ABSENT, WORST_FIRST, Change, Comparison, Moved, Paired, Setting
+from helix.reports.summary import judge_line, listed
+from helix.reports.textpage import TextPage
+from helix.reports.visible import first_line, one_line
+from helix.reports.words import NOT_RECORDED, Standing, counted
+
+COMPARISON_SCHEMA_VERSION: Final = "1.0"
+SHOWN_SETTINGS, SHOWN_ROWS, SHOWN_TRACES, SHOWN_NAMES = 20, 20, 3, 6
+CRITIQUE, VALUE = 240, 60
+Selector = Callable[[str, Sequence[str]], str]
+TITLES: Final[dict[Change, str]] = {
+    "broken": "broken: passed before, fails now",
+    "newlyUncertain": "newly undecided: decided before, not now",
+    "newlyDecided": "newly decided",
+    "scope": "applies now, or no longer",
+    "fixed": "fixed: failed before, passes now",
+    "cause": "undecided still, for another reason",
+    "wording": "wording only: the same state in other words or by other evidence",
+    "same": "the same",
+}
+STANDINGS: Final[dict[Change, Standing]] = {
+    "broken": "fail",
+    "newlyUncertain": "uncertain",
+    "newlyDecided": "na",
+    "scope": "na",
+    "fixed": "pass",
+}
+OTHER: Final = "another question"
+
+
+def comparison_text(
+    found: Comparison,
+    names: tuple[str, str],
+    select: Selector,
+    width: int,
+    color: bool,
+    ascii: bool,
+) -> str:
+    """Return the comparison as terminal text: what was asked otherwise, then the worst changes.
+
+    `select` makes the words that choose a row on traces, to be put behind the run's command.
+    """
+    page = TextPage(width, color, ascii)
+    _runs(page, found, names)
+    _plan(page, found.plan)
+    _apart(page, found)
+    for change in WORST_FIRST:
+        if change not in ("wording", "cause", "same"):
+            _cells(page, found, change, select)
+    _statistics(page, found)
+    _closing(page, found)
+    return page.text
+
+
+def _runs(page: TextPage, found: Comparison, names: tuple[str, str]) -> None:
+    for word, name, card in zip(("A", "B"), names, (found.before, found.after), strict=True):
+        page.line((word, "bold"), f"  {one_line(name)}")
+        page.line(f"gate {card.run_verdict}; judge {one_line(judge_line(card.judge))}", indent=3)
+    page.gap()
+
+
+def _plan(page: TextPage, settings: Sequence[Setting]) -> None:
+    if not settings:
+        page.line("Both were planned alike.")
+    for one in settings[:SHOWN_SETTINGS]:
+        page.line((f"{one_line(one.path)}: ", "bold"), f"{_told(one.before)} → {_told(one.after)}")
+    if len(settings) > SHOWN_SETTINGS:
+        page.line((f"and {len(settings) - SHOWN_SETTINGS:,} more; --json has all", "dim"))
+    page.gap()
+
+
+def _told(value: Any) -> str:
+    if value is ABSENT:
+        return NOT_RECORDED
+    return one_line(json.dumps(value, ensure_ascii=False, sort_keys=True), VALUE)
+
+
+def _apart(page: TextPage, found: Comparison) -> None:
+    other = [row.row.id for row in found.rows if row.other]
+    for what, names in (
+        (f"Rows that are {OTHER} now (left out of the statistics)", other),
+        ("Rows in B alone", found.rows_added),
+        ("Rows in A alone", found.rows_removed),
+        ("Traces in B alone", found.traces_added),
+        ("Traces in A alone", found.traces_removed),
+        ("Traces that changed under their id", found.traces_changed),
+    ):
+        if names:
+            told = listed(map(one_line, names), SHOWN_NAMES, "--json has all")
+            page.line((f"{what}: ", "bold"), f"{len(names):,}: {told}")
+    if any(row.other for row in found.rows) or not found.aligned:
+        page.gap()
+
+
+def _cells(page: TextPage, found: Comparison, change: Change, select: Selector) -> None:
+    rows = found.of(change)
+    if not rows:
+        return
+    page.line(page.state(STANDINGS[change], TITLES[change]))
+    for row, moved in rows[:SHOWN_ROWS]:
+        notes = [counted(len(moved), "cell"), *([OTHER] if row.other else [])]
+        notes += [] if row.row.row.gating else ["not gating"]
+        name, severity = one_line(row.row.id), one_line(row.row.row.severity)
+        page.line(f"{severity}  ", (name, "bold"), (f"  {', '.join(notes)}", "dim"), indent=2)
+        for one in moved[:SHOWN_TRACES]:
+            _cell(page, one)
+        if len(moved) > SHOWN_TRACES:
+            page.line((f"and {len(moved) - SHOWN_TRACES:,} more; --json has all", "dim"), indent=4)
+        page.whole(f"    {select(row.row.id, list(dict.fromkeys(m.trace for m in moved)))}")
+    if len(rows) > SHOWN_ROWS:
+        page.line((f"and {len(rows) - SHOWN_ROWS:,} more criteria; --json has all", "dim"))
+    page.gap()
+
+
+def _cell(page: TextPage, moved: Moved) -> None:
+    repeat = f" · repeat {moved.replicate}" if moved.replicate else ""
+    states = f"{moved.before.standing} → {moved.after.standing}"
+    page.line(("trace ", "dim"), f"{one_line(moved.trace)}{repeat}  ", (states, "dim"), indent=4)
+    said = moved.after.detail or moved.after.critique
+    page.line(first_line(said, CRITIQUE) or "no critique was recorded", indent=6)
+
+
+def _statistics(page: TextPage, found: Comparison) -> None:
+    page.line(("Pass rate, B - A, of cells that pass or fail in both", "bold"))
+    page.line(f"all criteria: {paired_line(found.overall)}", indent=2)
+    for row in found.rows:
+        if row.paired is not None and row.paired.broken + row.paired.fixed:
+            page.line(f"{one_line(row.row.id)}: {paired_line(row.paired)}", indent=2)
+    page.gap()
+
+
+def paired_line(found: Paired) -> str:
+    """Return a paired difference in words; what is undefined is said to be."""
+    if found.difference is None:
+        return "undefined, no cell is decided in both"
+    low, high = found.difference.interval
+    told = f"{found.difference.value:+.1%} ({low:+.1%} to {high:+.1%}) of {found.pairs:,}"
+    counts = f"{found.fixed:,} fixed, {found.broken:,} broken"
+    if found.exact_p is None:
+        return f"{told}; {counts}, p undefined, none differs"
+    return f"{told}; {counts}, exact p {found.exact_p:.3g}"
+
+
+def _closing(page: TextPage, found: Comparison) -> None:
+    counts = found.counts
+    total = sum(counts.values())
+    page.line(
+        f"{counts['broken']:,} broken, {counts['fixed']:,} fixed, "
+        f"{counts['newlyUncertain']:,} newly undecided, {counts['newlyDecided']:,} newly decided, "
+        f"{counts['scope']:,} apply otherwise, {counts['cause']:,} undecided for another reason, "
+        f"{counts['wording']:,} in other words, {counts['same']:,} the same of "
+        f"{counted(total, 'cell')} on {counted(found.traces, 'trace')}"
+    )
+    if found.worse:
+        page.line(page.state("fail", f"{counted(found.worse, 'cell')} got worse"))
+    elif total:
+        page.line(page.state("pass", "nothing got worse"))
+    else:
+        page.line(page.state("incomplete", "nothing is in both runs, so nothing was compared"))
+
+
+def comparison_json(found: Comparison, names: tuple[str, str]) -> dict[str, Any]:
+    """Return the comparison as plain values: every cell that is not the same, in suite order."""
+    return {
+        "schemaVersion": COMPARISON_SCHEMA_VERSION,
+        "before": _card(found.before, names[0]),
+        "after": _card(found.after, names[1]),
+        "plan": [_setting(one) for one in found.plan],
+        "rows": {
+            "added": list(found.rows_added),
+            "removed": list(found.rows_removed),
+            "changed": [row.row.id for row in found.rows if row.other],
+        },
+        "traces": {
+            "both": found.traces,
+            "added": list(found.traces_added),
+            "removed": list(found.traces_removed),
+            "changed": list(found.traces_changed),
+        },
+        "counts": found.counts,
+        "worse": found.worse,
+        "equal": found.equal,
+        "overall": _paired(found.overall),
+        "criteria": [
+            {
+                "criterionId": row.row.id,
+                "anotherQuestion": row.other,
+                "counts": {
+                    change: sum(m.change == change for m in row.moved) for change in WORST_FIRST
+                }
+                | {"same": row.same},
+                "paired": None if row.paired is None else _paired(row.paired),
+            }
+            for row in found.rows
+        ],
+        "cells": list(_moved(found)),
+    }
+
+
+def _card(card: Scorecard, name: str) -> dict[str, Any]:
+    return {"run": name, "runVerdict": card.run_verdict, "digests": card.digests}
+
+
+def _setting(one: Setting) -> dict[str, Any]:
+    """Return a setting; a run that lacks it has no key of its own there."""
+    sides = {"before": one.before, "after": one.after}
+    return {"path": one.path} | {k: v for k, v in sides.items() if v is not ABSENT}
+
+
+def _paired(found: Paired) -> dict[str, Any]:
+    gap = found.difference
+    return {
+        "pairs": found.pairs,
+        "broken": found.broken,
+        "fixed": found.fixed,
+        "exactP": found.exact_p,
+        "difference": None if gap is None else gap.value,
+        "error": None if gap is None else gap.error,
+        "interval": None if gap is None else list(gap.interval),
+    }
+
+
+def _moved(found: Comparison) -> Iterator[dict[str, Any]]:
+    for row in found.rows:
+        for moved in row.moved:
+            yield {
+                "trace": moved.trace,
+                "replicate": moved.replicate,
+                "criterionId": row.row.id,
+                "change": moved.change,
+                "worse": moved.worse,
+                "anotherQuestion": row.other,
+                "before": _cell_json(moved.before),
+                "after": _cell_json(moved.after),
+            }
+
+
+def _cell_json(cell: Any) -> dict[str, Any]:
+    return {
+        "state": cell.state,
+        "adjudicated": cell.standing != "incomplete",
+        "cause": cell.cause,
+        "critique": cell.critique or cell.reason,
+        "refs": msgspec.to_builtins(cell.refs),
+    }
