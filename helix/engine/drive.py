@@ -116,12 +116,19 @@ def run_jobs(
                 on_event=on_event,
             )
 
+    if _in_a_loop():
+        _run_in_thread(main)
+    else:
+        # Not inside an `except`: every error of a judge would have that one as its context.
+        asyncio.run(main())
+
+
+def _in_a_loop() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        asyncio.run(main())
-    else:
-        _run_in_thread(main)
+        return False
+    return True
 
 
 class _Drive(Generic[T]):

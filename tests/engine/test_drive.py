@@ -280,6 +280,21 @@ def test_plain_functions_run_side_by_side_as_many_as_the_limit() -> None:
     assert [_texts(outcome) for outcome in done] == [["yes"]] * 12
 
 
+def test_an_error_of_a_judge_has_no_error_of_the_loop_as_its_context() -> None:
+    seen: list[BaseException | None] = []
+
+    async def judge(asked: Request) -> str:
+        try:
+            raise ValueError("no provider")
+        except ValueError as error:
+            seen.append(error.__context__)
+        return "yes"
+
+    one, _ = asker(judge)
+    run_jobs([job(0, request())], {"judge": one}, concurrency=1, unit_s=9, on_done=lambda _: None)
+    assert seen == [None]
+
+
 def test_jobs_run_where_a_loop_already_runs() -> None:
     done: list[Outcome[Any]] = []
 
