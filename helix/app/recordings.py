@@ -145,6 +145,7 @@ def _recording(reply: Reply, question: Question) -> Recording:
         unit=question.unit,
         nonce=question.nonce,
         model=reply.returned_model,
+        asked=None if reply.returned_model else question.pin.model,
         text=reply.text,
         finish_reason=reply.finish_reason,
         reasoning=reply.reasoning,

@@ -153,7 +153,7 @@ def test_replies_kept_by_an_earlier_version_are_counted_and_left_out(
     assert json.loads(capsys.readouterr().out)["leftOut"] == 1
     found = decode_line(out.read_bytes().splitlines()[1], Recording)
     assert (found.unit, found.nonce, found.model) == (UNIT, "n" * 32, None)
-    assert found.made_by == "scripted:m"
+    assert (found.made_by, found.asked) == ("scripted:m", "m"), "a replay as another is refused"
     assert main(["cache", "--state", str(desk.state)]) == 0
     assert capsys.readouterr().out.startswith("2 replies, ")
 
