@@ -184,6 +184,9 @@ def _where_else(trace: Trace, ref: Ref, cited: str) -> str:
         lead = f"'{ref.obs}' has no field '{ref.path}'"
     else:
         lead = "the text does not stand there"
+        there = at_address(trace, ref.obs, ref.path)
+        if cited and isinstance(there, str) and cited in fold(there):
+            return "the text stands there only inside of longer words; cite whole words"
     for leaf, text in _folded(Same(trace)):
         if cited in text and isinstance(leaf.value, str) and stands_in(cited, text):
             return f"{lead}; it stands in {leaf.obs} {leaf.path}"

@@ -82,6 +82,14 @@ def test_a_dead_ref_says_where_the_text_really_stands() -> None:
     assert found.note == "the text does not stand there; it stands in t1 output.response"
 
 
+def test_a_text_that_is_cut_inside_of_a_word_is_told_so() -> None:
+    item = trace()
+    item.transcript.append(Message("m9", 9, "user", "the desk rules are old"))
+    (found,) = resolve_refs(item, [Ref(obs="m9", path="text", value="the desk rul")])
+    assert found.match == "dead"
+    assert found.note == "the text stands there only inside of longer words; cite whole words"
+
+
 def test_every_leaf_that_a_packet_prints_can_be_cited_by_its_address() -> None:
     item = trace()
     for leaf in leaves(item):
