@@ -54,8 +54,9 @@ def _add_injection(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     add("--traces", metavar="PATH", required=True, help="file, folder, glob, - or demo:outreach")
     add("--suite", metavar="FILE", required=True, help="the YAML file, or demo:outreach")
     add("--payloads", metavar="FILE", help="JSON Lines of payloads instead of the built-in ones")
-    add("--class", metavar="NAME", action="append", dest="classes", help="this class only; again")
-    add("--place", metavar="NAME", action="append", help="this place only; again")
+    more = "may be given several times; docs/safety.md lists them"
+    add("--class", metavar="NAME", action="append", dest="classes", help=f"this class only; {more}")
+    add("--place", metavar="NAME", action="append", help=f"this place only; {more}")
     add("--per-class", metavar="N", type=_positive, default=1, help="payloads per class and place")
     add("--seed", type=int, default=0, help="draws payloads and places (0)")
     add("--out", metavar="DIR", help="keep the planted copies, and the judge's run, here")
