@@ -72,7 +72,7 @@ def _fault(reply: Reply, request: Request) -> str | None:
 
 
 def _reviewer(name: object) -> str:
-    if not isinstance(name, str) or not name.strip():
+    if not isinstance(name, str) or same_name(name, ""):
         raise Refused('"reviewer" must name who judged, as a text (it is missing)')
     name = name.strip()
     if len(name) > LONGEST_NAME or not name.isprintable():

@@ -6,6 +6,7 @@ that `cache_key` digests, and nothing else is (METHOD 44, DESIGN “Judge bounda
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
@@ -27,6 +28,11 @@ Role = Literal["judge", "verifier", "determiner"]
 Axis = Literal["trajectory", "criterion", "code-quality"]
 ReplySource = Literal["live", "cache", "recorded", "shared"]
 CHARACTERS_PER_TOKEN = 4
+# Letters and marks that Unicode shows as nothing: joiners, fillers, variation selectors, blanks.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0000-\U000e0fff]"
+)
 
 
 class Message(msgspec.Struct, frozen=True, dict=True):
@@ -141,12 +147,20 @@ def _pin_text(same: Same) -> str:
 
 
 def same_name(one: str, other: str) -> bool:
-    """Whether two names are one reviewer's: case, white space and forms of letters aside."""
+    """Whether two names are one reviewer's: case, space, forms of letters and the unseen aside."""
     return _plain(one) == _plain(other)
 
 
 def _plain(name: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    seen = "".join(filter(_is_seen, unicodedata.normalize("NFKC", name).casefold()))
+    return " ".join(unicodedata.normalize("NFKC", seen).split())
+
+
+def _is_seen(character: str) -> bool:
+    """Whether a character leaves a trace on a page, or is white space that parts two words."""
+    if unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Cs"):
+        return character.isspace()
+    return not _UNSEEN.match(character)
 
 
 class Usage(msgspec.Struct, frozen=True, rename="camel"):

@@ -252,6 +252,7 @@ def _verdict(**changes: Any) -> dict[str, Any]:
         (_without("nonce"), "the nonce must be"),
         (_without("reviewer"), '"reviewer" must name who judged'),
         (answer(reviewer=""), '"reviewer" must name who judged'),
+        (answer(reviewer="\u3164"), '"reviewer" must name who judged'),
         (answer(reviewer=7), '"reviewer" must name who judged'),
         (answer(reviewer="A\nB"), "must be one line"),
         (answer(reviewer="A" * 101), "at most 100 characters"),
