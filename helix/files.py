@@ -15,6 +15,7 @@ from helix.errors import UsageError
 
 _SLUG_CHARACTERS = 48
 _DIGEST_CHARACTERS = 16
+_PART = re.compile(r"\..+\.[0-9a-f]{12}\.tmp", re.DOTALL)
 
 
 @contextlib.contextmanager
@@ -40,6 +41,16 @@ def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a whole file at once; its folder must exist."""
     with atomic_writer(path) as file:
         file.write(data)
+
+
+def clear_parts(folder: Path) -> None:
+    """Remove what killed writers left half made in a folder; it must be held, or they still write.
+
+    Only names that `atomic_writer` gives are touched.
+    """
+    for part in folder.glob(".*.tmp"):
+        if _PART.fullmatch(part.name):
+            part.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

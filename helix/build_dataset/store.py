@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from helix.errors import ArtifactError, ConfigError
-from helix.files import atomic_write
+from helix.files import atomic_write, clear_parts
 from helix.ingest import Input
 from helix.ingest.writing import canonical_line
 from helix.model.dataset import (
@@ -122,7 +122,7 @@ def read(folder: Path, seed: int, registry: Registry) -> Dataset:
 
 
 def write(folder: Path, dataset: Dataset) -> None:
-    """Write a dataset, its record last; the same dataset is always the same bytes."""
+    """Write a dataset, its record last, to a held folder; the same dataset is the same bytes."""
     (folder / TRACES).mkdir(parents=True, exist_ok=True)
     for part in PARTS:
         names = sorted(name for name in dataset.traces if split_of(name, dataset.seed) == part)
@@ -135,6 +135,8 @@ def write(folder: Path, dataset: Dataset) -> None:
         tasks = [dataset.tasks[name] for name in sorted(dataset.tasks)]
         atomic_write(folder / TASKS, b"".join(encode_line(task) + b"\n" for task in tasks))
     atomic_write(folder / RECORD, encode_page(dataset.record))
+    clear_parts(folder)
+    clear_parts(folder / TRACES)
 
 
 def _record(path: Path) -> DatasetRecord:

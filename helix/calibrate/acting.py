@@ -15,7 +15,7 @@ import msgspec
 from helix.calibrate.queue import outcomes
 from helix.calibrate.table import CalibrationError, replay, step
 from helix.errors import did_you_mean
-from helix.files import atomic_write, held
+from helix.files import atomic_write, clear_parts, held
 from helix.model.calibration import Entry
 from helix.model.canonical import digest
 from helix.model.criterion import AssumptionStatus, Criterion, Ratified
@@ -114,6 +114,7 @@ def apply(state: str | Path, desk: Desk) -> None:
         if not attributes.exists():
             atomic_write(attributes, _ATTRIBUTES)
         atomic_write(path, b"".join(encode_line(entry) + b"\n" for entry in desk.log))
+        clear_parts(path.parent)
 
 
 def _changed(

@@ -47,9 +47,12 @@ def referents(examined: Examined) -> Iterator[Norm]:
     for trace in examined.traces:
         _look_up(trace, uses)
     for (tool, steps), use in sorted(uses.items(), key=repr):
+        if len(use.odd) * 4 > len(use.traces):
+            continue
+        if use.nowhere:
+            yield _from_nowhere(tool, steps, None)
         producer = _producer(use)
-        kept = len(use.traces - use.nowhere) if producer is None else use.made[producer]
-        if len(use.odd) * 4 <= len(use.traces) and kept < len(use.traces):
+        if producer is not None and use.made[producer] < len(use.traces):
             yield _from_nowhere(tool, steps, producer)
 
 
@@ -60,20 +63,24 @@ def _from_nowhere(tool: str, steps: Steps, producer: tuple[str, Steps] | None) -
         "tool": tool,
         "argument": spelled(steps),
     }
-    origin, fault = "said or returned", "nothing earlier in the run said or returned"
+    kind = f"{place} from nowhere"
+    origin = "was said or returned earlier in the run"
+    fault = "nothing earlier in the run said or returned"
     if producer is not None:
+        kind = f"{place} not from {producer[0]}"
         code_eval = {
             "primitive": "ref-integrity",
             "producer": path_of(*producer),
             "consumer": path_of(tool, steps),
         }
-        origin, fault = f"returned by {producer[0]}", f"no earlier call of {producer[0]} returned"
+        origin = f"{producer[0]} returned before the call"
+        fault = f"no earlier call of {producer[0]} returned"
     return Norm(
         detector="missing-referent",
         lens="missing-context",
-        kind=f"{place} from nowhere",
+        kind=kind,
         about=f"origin of {place}",
-        statement=f"Pass = {place} holds what was {origin} before the call.",
+        statement=f"Pass = {place} holds what {origin}.",
         code_eval={**code_eval, "on_missing": "na"},
         fault=f"{place} holds what {fault}",
         strength="rule",

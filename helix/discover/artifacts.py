@@ -176,8 +176,9 @@ def _plan(found: Discovered, registry: Registry) -> Plan:
         "discover": whole["discover"],
         "preferences": [[p.name, p.text] for p in found.preferences],
     }
-    runs = {name: whole[name] for name in ("executor", "limits", "shard", "run", "paths")}
-    return Plan.of(decides, {**runs, "traces": whole["subject"]["traces"]})
+    runs = {name: whole[name] for name in ("executor", "limits", "shard", "run", "report", "paths")}
+    runs |= {"traces": whole["subject"]["traces"], "splitSeed": whole["validation"]["seed"]}
+    return Plan.of(decides, runs)
 
 
 def _runmeta(

@@ -137,7 +137,7 @@ def _outcome(tool: str, steps: Steps, value: Any) -> Norm:
         lens="tool-output-failure",
         kind=f"{tool}.{field} is not {value}",
         about=f"{tool}.{field}",
-        statement=f"Pass = {field} of every result of {tool} is {value}.",
+        statement=f"Pass = the {field} of every result of {tool} is {value}.",
         code_eval={
             "primitive": "string-equality", "field": path_of(tool, steps), "expected": value
         },

@@ -111,6 +111,9 @@ def discover(
     folder = Path(run_dir)
     source, survey = _survey(config, registry)
     told = tuple(preferences) if config.discover.preferences else ()
+    if config.discover.living:
+        # What stands there and cannot be read is told before anybody is asked.
+        living.read(config.paths.state)
     determiner = Determiner.of(config, registry, folder, told, config.subject.tools)
     if determiner is not None:
         _profiled(config)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from helix.errors import ArtifactError, SelectionError, UsageError, did_you_mean
-from helix.files import atomic_write, held
+from helix.files import atomic_write, clear_parts, held
 from helix.memory.classify import classify
 from helix.memory.entry import (
     HOW,
@@ -116,6 +116,7 @@ class Memory:
             index = self._index_with(entry, title)
             atomic_write(path, entry.page.encode("utf-8"))
             atomic_write(self.folder / INDEX, index.encode("utf-8"))
+            clear_parts(self.folder)
             return Added(entry, before is not None)
 
     def check(self) -> list[Fault]:

@@ -33,6 +33,12 @@ def faults(config: Config) -> Iterator[str]:
                 f"{role}.{place} looks like a secret, which would be written to plan.json and "
                 f"scorecard.json: name the environment variable in {role}.api_key_env"
             )
+    found = config.discover
+    if found.severity_med > found.severity_high:
+        yield (
+            f"discover.severity_med must be at most discover.severity_high, which is "
+            f"{found.severity_high} (got {found.severity_med})"
+        )
 
 
 def _secrets(section: JudgeConfig) -> Iterator[str]:

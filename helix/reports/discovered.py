@@ -59,7 +59,7 @@ def _kinds(page: TextPage, report: DiscoveryReport, width: int) -> None:
         page.line((f"and {more}, rarer; see report", "dim"))
     if report.record.symptoms:
         names = ", ".join(map(one_line, report.record.symptoms))
-        page.line((f"only ever following from another: {names}", "dim"))
+        page.line((f"seen only where another led to it: {names}", "dim"))
     page.gap()
 
 
@@ -82,7 +82,7 @@ def _criteria(page: TextPage, report: DiscoveryReport) -> None:
     if not rows:
         page.line("No criterion is proposed.")
     for row in rows[:SHOWN]:
-        held = ", held out" if row.held_out else ""
+        held = ", found again without its fixtures" if row.held_out else ""
         page.line((one_line(row.criterion_id), "bold"))
         page.line((f"{row.severity}, {row.grounding}, {row.klass}{held}", "dim"), indent=2)
         page.line(one_line(row.statement, 400), indent=2)

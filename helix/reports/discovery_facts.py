@@ -237,7 +237,7 @@ def itself(report: DiscoveryReport) -> Facts:
         ("said but not shown", counted(assumed, "assumption")),
         ("traces that were determined", f"{len(reads):,} of {report.record.triage.sampled:,}"),
         ("criteria that are observed", _of(_count(row.grounding == "observed" for row in rows))),
-        ("criteria that were held out", _of(_count(row.held_out for row in rows))),
+        ("criteria found again without their fixtures", _of(_count(row.held_out for row in rows))),
         ("asked again or taken back", warnings or "none"),
         ("undecided by cause", _causes(report)),
     ]

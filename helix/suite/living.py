@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from helix.errors import SuiteError, UsageError, did_you_mean
-from helix.files import atomic_write, held
+from helix.files import atomic_write, clear_parts, held
 from helix.model.canonical import digest_bytes
 from helix.model.criterion import Criterion, Discovery, Ratified, Suite
 from helix.model.history import Change, Event, Leg
@@ -141,7 +141,7 @@ def write(state: str | Path, living: Living, leg: Leg = "eval") -> Path:
     """
     path = suite_path(state, leg)
     page = rows_page(living.suite)
-    with held(path.parent, "folder", "type the command again"):
+    with held(path.parent, "folder", "name another state with paths.state=FOLDER"):
         assert_monotonic_growth(read(state, leg).suite, living.suite)
         if _seen(path) != living.seen:
             raise SuiteError(f"{path} has changed since it was read: type the command again")
@@ -159,8 +159,7 @@ def _put_down(path: Path, page: bytes, lines: bytes) -> None:
     atomic_write(path, page)
     atomic_write(history_path(path), lines)
     _pending(path).unlink()
-    for part in path.parent.glob(".*.tmp"):
-        part.unlink(missing_ok=True)
+    clear_parts(path.parent)
 
 
 def _pending(path: Path) -> Path:
@@ -218,7 +217,10 @@ def _settled(found: Discovery | None, before: Discovery | None) -> Discovery | N
 def put(
     living: Living, row: Criterion, event: Event, signed: Signed, filled: tuple[str, ...] = ()
 ) -> Living:
-    """Return the suite with a row as it is given, and the event in its history."""
+    """Return the suite with a row as it is given, and the event in its history.
+
+    The same event again, which changes nothing and is signed alike, is told once.
+    """
     rows = list(living.suite.criteria)
     at = next((i for i, r in enumerate(rows) if r.criterion_id == row.criterion_id), None)
     fields: Sequence[str] = ()
@@ -227,6 +229,9 @@ def put(
     else:
         fields = changed_fields(rows[at], row)
         rows[at] = row
+        last = next(reversed(living.changes(row.criterion_id)), None)
+        if last and not fields and (last.event, _signed(last)) == (event, signed):
+            return living
     change = Change(
         criterion_id=row.criterion_id,
         event=event,
@@ -239,6 +244,10 @@ def put(
     )
     suite = living.suite.model_copy(update={"criteria": tuple(rows)})
     return replace(living, suite=suite, history=(*living.history, change))
+
+
+def _signed(change: Change) -> Signed:
+    return Signed(change.by, change.at, change.why, change.subject_version)
 
 
 def changed_fields(before: Criterion, after: Criterion) -> tuple[str, ...]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix.discover.norms import Norm, Trial
+from helix.discover.findings import mined, roots
+from helix.discover.norms import Examined, Norm, Trial
 from helix.discover.proposing import discriminates, fitted
-from helix.registry import Decision
+from helix.model.trace import Observation, Source, Trace
+from helix.registry import CheckContext, Decision, load
 
 NAMES = [f"t{n}" for n in range(6)]
 SOME = st.frozensets(st.sampled_from(NAMES))
@@ -49,6 +52,36 @@ def test_a_check_that_fires_mostly_on_other_traces_or_misses_most_is_about_somet
     assert fitted([wide], frozenset(NAMES[:2]), healthy) is None
     assert fitted([wide], frozenset(NAMES[:1]), healthy) is None
     assert fitted([wide], frozenset(NAMES[:3]), healthy) == wide
+
+
+@pytest.mark.parametrize(
+    ("odd", "kept"),
+    [
+        # Made up: that nothing returned it says as much as that its usual source did not.
+        (("CARD-999", None), "pay.card from nowhere"),
+        # Returned by another call: only the usual source tells it from the others.
+        (("CARD-777", "CARD-777"), "pay.card not from lookup"),
+    ],
+)
+def test_a_value_that_is_odd_is_held_to_no_narrower_origin_than_it_takes(
+    odd: tuple[str, str | None], kept: str
+) -> None:
+    traces = (*(paid(at, f"CARD-{at}00", None) for at in range(1, 10)), paid(10, *odd))
+    names = frozenset(call.name for trace in traces for call in trace.tools())
+    context = CheckContext(frozenset(), names, frozenset({"user"}))
+    found = [t for t in roots(mined(Examined(traces, context), load([]))) if "t10" in t.fails]
+    assert [(t.norm.kind, list(t.fails)) for t in found] == [(kept, ["t10"])]
+
+
+def paid(at: int, card: str, beside: str | None) -> Trace:
+    found = Trace(id=f"t{at}", source=Source("t", at, "helix", f"{at:064x}"))
+    found.output = {"response": "done"}
+    found.observations = [
+        Observation("c0", 0, "lookup", input={"of": "guest"}, output={"card": f"CARD-{at}00"}),
+        Observation("c1", 1, "find_promo", input={}, output={"code": beside or "none"}),
+        Observation("c2", 2, "pay", input={"card": card}, output={"paid": "all of it"}),
+    ]
+    return found
 
 
 @given(TRIALS, SOME)

@@ -12,13 +12,15 @@ import yaml
 
 from helix.demo import generate, write
 from helix.discover import Discovered, discover
-from helix.errors import ConfigError, ExitCode
+from helix.errors import ConfigError, ExitCode, SuiteError
 from helix.model.config import Config
 from helix.model.lines import decode_line
+from helix.model.sound import faults
 from helix.model.splits import split_of
 from helix.model.task import JudgeTask, request_of
 from helix.registry import load as load_registry
 from helix.suite import lint, load
+from helix.suite.living import suite_path
 from tests.discover import reader
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
@@ -125,6 +127,24 @@ def test_nobody_is_asked_about_an_agent_that_nothing_is_known_of(tmp_path: Path)
     unknown = {"name": "subject", "purpose": None}
     with pytest.raises(ConfigError, match=r"subject\.purpose must say what the agent is for"):
         discovered(tmp_path, subject=unknown, judge=SCRIPTED)
+
+
+def test_a_living_suite_that_cannot_be_read_is_told_before_anybody_is_asked(
+    tmp_path: Path,
+) -> None:
+    path = suite_path(tmp_path / "state")
+    path.parent.mkdir(parents=True)
+    path.write_text("<<<<<<< ours\n", encoding="utf-8")
+    with pytest.raises(SuiteError, match=r"eval\.suite\.yaml:1"):
+        discovered(tmp_path, judge=SCRIPTED)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("high", "med", "wrong"), [(2, 3, True), (2, 2, False)])
+def test_med_from_more_traces_than_high_is_refused(high: int, med: int, wrong: bool) -> None:
+    sections = {"severity_high": high, "severity_med": med}
+    told = " ".join(faults(Config.model_validate({"discover": sections})))
+    assert told.startswith("discover.severity_med must be at most") if wrong else not told
 
 
 def test_an_empty_batch_is_skipped_and_told(tmp_path: Path) -> None:

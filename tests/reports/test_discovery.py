@@ -205,7 +205,12 @@ def test_lines_keep_to_the_width(made: DiscoveryReport, width: int, ascii: bool)
     long = [line for line in shown.splitlines() if cell_len(line) > width]
     assert all(line.startswith(("Report: ", "Next: ")) for line in long)
     assert not ascii or shown.isascii()
-    for said in ("sent-twice", "MED, observed, code, held out", "4 of 5", "Next: read on"):
+    for said in (
+        "sent-twice",
+        "MED, observed, code, found again",
+        "4 of 5",
+        "Next: read on",
+    ):
         assert said in shown
 
 

@@ -144,7 +144,7 @@ def test_a_writer_that_is_killed_leaves_all_of_a_change_or_nothing(
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(os, "replace", killed)
         write(tmp_path, after)
-    (suite_path(tmp_path).parent / ".eval.suite.yaml.0123.tmp").write_bytes(b"half a r")
+    (suite_path(tmp_path).parent / ".eval.suite.yaml.0123456789ab.tmp").write_bytes(b"half a r")
     left = read(tmp_path)
     assert (left.suite, left.history) == (
         (before.suite, before.history) if at == 0 else (after.suite, after.history)
@@ -152,6 +152,14 @@ def test_a_writer_that_is_killed_leaves_all_of_a_change_or_nothing(
     grown(tmp_path, row("c"))
     kept = {".gitattributes", "eval.suite.yaml", "eval.history.jsonl"}
     assert {p.name for p in suite_path(tmp_path).parent.iterdir()} == kept
+
+
+def test_a_command_that_is_typed_again_is_told_once() -> None:
+    word = Ratified(by="ada", at="2026-01-02", note="so")
+    once = ratify(upsert(Living(Suite(suite="eval", criteria=())), [row("a")]), "a", word)
+    assert ratify(once, "a", word) == once
+    other = ratify(once, "a", Ratified(by="ben", at="2026-01-02", note="so"))
+    assert [c.by for c in other.history] == [None, "ada", "ben"]
 
 
 def test_history_is_no_part_of_a_rows_digest(tmp_path: Path) -> None:
