@@ -85,6 +85,8 @@ def _parsed(command: str, argv: Sequence[str]) -> argparse.Namespace:
     parser.prog = f"helix {command}"
 
     def wrong(message: str) -> NoReturn:
+        if any(word.partition("=")[0] in ("--traces", "--suite") for word in argv):
+            message += "; type subject.traces=PATH for --traces, criteria.file=SUITE for --suite"
         raise UsageError(f"{message}; see: helix {command} --help")
 
     parser.error = wrong  # type: ignore[method-assign]

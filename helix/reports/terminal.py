@@ -199,7 +199,8 @@ def _passes(page: TextPage, report: RunReport) -> None:
     card = report.scorecard
     held = sum(1 for row in card.criteria if row.result == "pass")
     if not card.cells.pass_:
-        page.line("No cell passes.")
+        waits = "; what waits for an answer is not decided yet, its code rows neither"
+        page.line(f"No cell passes{waits if report.meta.waiting else ''}.")
     else:
         folded = f"  {counted(card.cells.pass_, 'cell')} folded here"
         if held:

@@ -71,6 +71,7 @@ TABLE = {
     "a group set to null": (["judge=null"], ["the configuration cannot be composed"]),
     "a folder that is none": (["--config-dir", "nowhere"], ["config folder nowhere does not"]),
     "an unknown option": (["--wat"], ["unrecognized arguments: --wat"]),
+    "an option of other commands": (["--suite", "s.yaml"], ["type subject.traces=PATH for"]),
     "the run directory under its other name": (["run.dir=x"], ["type hydra.run.dir=x"]),
     "a job of a sweep": (["-m", "sampling.seed=1,x"], ["job 1", "sampling.seed=x", "whole number"]),
     "jobs of a sweep in one folder": (

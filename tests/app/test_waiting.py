@@ -146,6 +146,7 @@ def test_the_guide_alone_leads_to_the_gate_in_three_runs(desk: Desk) -> None:
     assert (first.returncode, first.stderr) == (5, "")
     (task,) = desk.waiting()
     assert "Waiting: 1 question in .helix/dispatch\n" in first.stdout
+    assert "what waits for an answer is not decided yet" in first.stdout
     assert f"{task['key']}.packet.json  trace loan-7" in first.stdout
     assert "Next: answer them as .helix/dispatch/README.md says" in first.stdout
     assert "Rerun the failures" not in first.stdout, "with fewer rows it asks another question"
