@@ -158,7 +158,7 @@ def _emit_gaps(judged: Judged | None) -> tuple[str, ...]:
     gaps = [f"the judge left out {name}" for name, value in parts.items() if not value]
     terse = [s.kind for s in judged.answer.judge_steps if len((s.text or "").split()) < 2]
     if terse:
-        gaps.append(f"{len(terse)} steps of the judge's walk have no reasoning")
+        gaps.append(f"steps of the judge's walk without a sentence of reasoning: {len(terse)}")
     return tuple(gaps)
 
 
