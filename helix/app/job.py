@@ -94,6 +94,13 @@ def _kept(words: Sequence[str]) -> list[str]:
     return [w for w in words if not w.lstrip("+").startswith(("select.failed_from=", "hydra."))]
 
 
+def note(run_dir: Path, **facts: Any) -> None:
+    """Add facts to what a run left of how its execution went."""
+    meta = _read(run_dir / RUNMETA)
+    if meta:
+        _write(run_dir, {**meta, **facts})
+
+
 def _record(run_dir: Path, code: ExitCode | None) -> None:
     if not run_dir.is_dir():
         return
@@ -103,6 +110,10 @@ def _record(run_dir: Path, code: ExitCode | None) -> None:
         meta["exitCode"] = int(code)
     elif not meta:
         return
+    _write(run_dir, meta)
+
+
+def _write(run_dir: Path, meta: dict[str, Any]) -> None:
     text = json.dumps(meta, indent=2, sort_keys=True, ensure_ascii=False)
     with contextlib.suppress(OSError):
         atomic_write(run_dir / RUNMETA, (text + "\n").encode("utf-8", "backslashreplace"))

@@ -69,7 +69,7 @@ def project(
     """Write the reports of a run as `render` does.
 
     `whole` returns the run with its traces, their steps too if asked. What goes to standard output
-    names the `existing` reports as well.
+    names those of the `existing` reports too that are there.
     """
     shows_steps = any(item.name == PAGE for item in wanted)
 
@@ -123,7 +123,8 @@ def _written(
     for item, view, file in sorted(placed, key=lambda one: one[2] is None):
         try:
             if file is None:
-                written = tuple(dict.fromkeys([*existing, *meta.written]))
+                there = (name for name in existing if Path(name).is_file())
+                written = tuple(dict.fromkeys([*there, *meta.written]))
                 output += b"".join(_parts(view(replace(meta, written=written))))
                 continue
             file.parent.mkdir(parents=True, exist_ok=True)

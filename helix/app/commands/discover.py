@@ -6,13 +6,14 @@ import datetime
 import os
 import shlex
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import helix
 from helix.app import console
 from helix.app.commands.evaluate import with_demo_traces
-from helix.app.job import Outcome
+from helix.app.job import Outcome, note
 from helix.app.progress import Progress
 from helix.app.remembered import remembered
 from helix.app.rendering import render_found, renderers
@@ -53,6 +54,8 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
         )
     finally:
         progress.close()
+    duration = round(time.monotonic() - started, 3)
+    note(run_dir, durationS=duration)
     for name, fault in sorted(found.asked.broken.items()) if found.asked else ():
         console.tell(f"helix: internal error at trace {name}: {fault}")
     waiting = told(found.asked.trays, typed) if found.asked is not None else ()
@@ -61,7 +64,7 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
     meta = RunMeta(
         run_dir=os.fspath(run_dir),
         waiting=tuple(waiting),
-        duration_s=time.monotonic() - started,
+        duration_s=duration,
         started_at=now.isoformat(timespec="seconds"),
         helix_version=helix.__version__,
     )
@@ -90,13 +93,20 @@ def composed(found: Discovered) -> DiscoveryReport:
 def _next(found: Discovered, config: Config) -> list[str]:
     if not found.rows or (found.asked is not None and found.asked.pending):
         return []
-    suite = found.folder / SUITE
+    living = None if found.living is None else str(found.living)
+    return next_lines(found.folder, living, len(found.grown), config.subject.traces)
+
+
+def next_lines(
+    folder: Path, living: str | None, grown: int, traces: str | Sequence[str] | None
+) -> list[str]:
+    """Return where the criteria of a discovery are, and what to type next."""
+    suite = str(folder / SUITE)
     lines = [f"Criteria: {suite}"]
-    if found.living is not None:
-        new = counted(len(found.grown), "new row") if found.grown else "nothing new"
-        lines.append(f"Living suite: {found.living} ({new})")
-        suite = found.living
-    traces = config.subject.traces
+    if living is not None:
+        new = counted(grown, "new row") if grown else "nothing new"
+        lines.append(f"Living suite: {living} ({new})")
+        suite = living
     given = traces if isinstance(traces, str) else f"[{','.join(traces or ())}]"
     words = [f"subject.traces={given}", f"criteria.file={suite}", "judge=none"]
     return [

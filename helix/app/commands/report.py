@@ -8,22 +8,25 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import helix
 from helix.app import console
-from helix.app.plugins import registry
+from helix.app.commands.discover import next_lines
 from helix.app.quoting import quoted
-from helix.app.rendering import ordered, place_of, project, renderers
+from helix.app.rendering import ordered, place_of, project, render_found, renderers
 from helix.app.tried import traces_path
 from helix.errors import ConfigError, ExitCode, UsageError
 from helix.files import held
 from helix.model.config import Config, ReportConfig
-from helix.registry import Registry, Renderer
+from helix.model.plan import Plan
+from helix.registry import Registry, Renderer, load
 from helix.reports.again import finished, run_again
 from helix.reports.compared import comparison_json, comparison_text
 from helix.reports.comparison import compare
+from helix.reports.discovery_again import discovery_again, is_discovery
 from helix.reports.textpage import for_this_console
 from helix.reports.visible import visible
 
@@ -65,25 +68,38 @@ def _again(argv: Sequence[str]) -> ExitCode:
     if not args.words:
         parser.error("RUN is missing: the folder of a finished run")
     config = _config(args.words[1:], args.to, as_json=args.json)
-    known = registry()
-    files = finished(args.words[0])
-    found = run_again(
-        files,
-        known,
-        traces=traces_path(args.traces) if args.traces else None,
-        modules=config.checks.modules,
-    )
-    wanted = _wanted(config.report, known, as_json=args.json)
-    before = ReportConfig.model_validate(files.plan().runs.get("report") or {})
-    existing = [] if args.json else _existing(before, known, files.folder)
-    with held(files.folder, otherwise="wait until the run that writes to it has ended"):
-        output, code = project(
-            found.run, found.whole, wanted, files.folder, config.report, existing
-        )
+    known, folder = load(), Path(args.words[0])
+    if not is_discovery(folder):
+        finished(args.words[0])
+    with held(folder, otherwise="wait until the run that writes to it has ended"):
+        output, code, notes = _rendered(args, config, known)
     console.say_bytes(output)
-    for note in found.notes:
+    for note in notes:
         console.tell(visible(f"helix: {note}"))
     return code
+
+
+def _rendered(
+    args: argparse.Namespace, config: Config, known: Registry
+) -> tuple[bytes, ExitCode, list[str]]:
+    """Make the reports; return what goes to standard output, and what was not to be had."""
+    folder, report = Path(args.words[0]), config.report
+    traces = traces_path(args.traces) if args.traces else None
+    if is_discovery(folder):
+        wanted = _wanted(report, known, discovery=True, as_json=args.json)
+        again = discovery_again(folder, known, traces=traces)
+        existing = [] if args.json else _existing(again.plan, known, folder)
+        record, place = again.report.record, again.plan.runs.get("traces")
+        after: list[str] = []
+        if record.criteria and not record.triage.pending:
+            after = next_lines(folder, again.living, len(again.grown), place)
+        view = replace(again.report, after=tuple(after))
+        return *render_found(view, wanted, folder, report, existing), again.notes
+    files = finished(args.words[0])
+    wanted = _wanted(report, known, discovery=False, as_json=args.json)
+    found = run_again(files, known, traces=traces, modules=config.checks.modules)
+    existing = [] if args.json else _existing(files.plan(), known, folder)
+    return *project(found.run, found.whole, wanted, folder, report, existing), found.notes
 
 
 def _config(settings: Sequence[str], to: Sequence[str], *, as_json: bool) -> Config:
@@ -109,8 +125,10 @@ def _config(settings: Sequence[str], to: Sequence[str], *, as_json: bool) -> Con
     return config.model_copy(update={"report": report})
 
 
-def _wanted(config: ReportConfig, known: Registry, *, as_json: bool) -> list[Renderer]:
-    wanted = renderers(config, known)
+def _wanted(
+    config: ReportConfig, known: Registry, *, discovery: bool, as_json: bool
+) -> list[Renderer]:
+    wanted = renderers(config, known, discovery=discovery)
     if not as_json:
         return wanted
     shown = [item for item in wanted if item.filename is not None or item.name in config.to]
@@ -118,15 +136,17 @@ def _wanted(config: ReportConfig, known: Registry, *, as_json: bool) -> list[Ren
 
 
 def _to_output(item: Renderer) -> Renderer:
-    return Renderer(f"{item.name} ", item.version, None, item.render, item.discovery, stream=True)
+    return replace(item, name=f"{item.name} on standard output", filename=None)
 
 
-def _existing(config: ReportConfig, known: Registry, folder: Path) -> list[str]:
-    """Return the reports of the run that are still there, in the order in which it wrote them."""
+def _existing(plan: Plan, known: Registry, folder: Path) -> list[str]:
+    """Return where the run wrote its reports, in the order in which it did."""
+    config = ReportConfig.model_validate(plan.runs.get("report") or {})
     names = known.items("renderers")
     wanted = [names[n].item for n in dict.fromkeys([*config.out, *config.to]) if n in names]
-    places = [place_of(item, folder, config) for item in ordered(wanted)]
-    return [os.fspath(file) for file in places if file is not None and file.is_file()]
+    written = wanted if is_discovery(folder) else ordered(wanted)
+    places = [place_of(item, folder, config) for item in written]
+    return [os.fspath(file) for file in places if file is not None]
 
 
 def _compare(argv: Sequence[str]) -> ExitCode:
