@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -225,17 +226,24 @@ def _is(task: JudgeTask, key: str) -> bool:
 
 def _read(place: Path) -> JudgeTask | None:
     try:
-        if place.is_symlink() or place.stat().st_size > _MOST_TASK_BYTES:
-            return None
-        return decode_line(place.read_bytes(), JudgeTask)
+        data = _bytes(place)
+        return None if data is None else decode_line(data, JudgeTask)
     except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
         return None
+
+
+def _bytes(place: Path) -> bytes | None:
+    """Return what a plain file of fair size holds; a pipe would be waited for without end."""
+    found = os.lstat(place)
+    if not stat.S_ISREG(found.st_mode) or found.st_size > _MOST_TASK_BYTES:
+        return None
+    return place.read_bytes()
 
 
 def _keep(place: Path, data: bytes) -> None:
     """Write a file unless it holds just that, so that running again rewrites nothing."""
     with contextlib.suppress(OSError):
-        if not place.is_symlink() and place.read_bytes() == data:
+        if _bytes(place) == data:
             return
     atomic_write(place, data)
 

@@ -15,7 +15,7 @@ import msgspec
 
 from helix.backends.settings import section_of
 from helix.errors import ArtifactError, ConfigError
-from helix.files import atomic_write
+from helix.files import atomic_write, is_file
 from helix.model.canonical import canonical_bytes
 from helix.model.jsontext import decode
 from helix.model.request import Pin, Reply, Request, Unavailable, Unit, Usage
@@ -128,6 +128,8 @@ class Recordings:
         )
 
     def _index(self, file: Path) -> None:
+        if not is_file(file):
+            raise ArtifactError(f"{file} must be a file of recordings (it is no plain file)")
         start = 0
         with open(file, "rb") as lines:
             for number, line in enumerate(lines, 1):
@@ -206,6 +208,8 @@ def write_recordings(
 
 def is_recordings(file: Path) -> bool:
     """Whether a file begins as a recording file does."""
+    if not is_file(file):
+        return False
     try:
         with open(file, "rb") as lines:
             _decoded(lines.readline(LONGEST_HEADER), RecordingHeader, file, 1)

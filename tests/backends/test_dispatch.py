@@ -446,6 +446,20 @@ def test_a_link_in_the_place_of_a_task_is_replaced_and_not_followed(desk: Desk) 
     assert victim.read_text("utf-8") == "mine" and not place.is_symlink()
 
 
+@pytest.mark.parametrize("name", ["task", "README.md", "rubric-trajectory.md"])
+def test_a_pipe_in_the_place_of_a_file_is_replaced_and_not_waited_for(
+    desk: Desk, name: str
+) -> None:
+    assert desk.ask() is None
+    place = next(desk.folder.glob("*.packet.json")) if name == "task" else desk.folder / name
+    was = place.read_bytes()
+    place.unlink()
+    os.mkfifo(place)
+    assert desk.ask() is None
+    assert place.is_file()
+    assert place.read_bytes() == was
+
+
 def test_judge_and_verifier_share_what_is_known_of_a_folder(desk: Desk) -> None:
     judge, verifier = desk.open(), desk.open(VerifierConfig)
     desk.put(answer())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,6 +15,8 @@ from helix.backends.mailbox import (
     Mailbox,
     Recording,
     RecordingHeader,
+    Recordings,
+    is_recordings,
     recording,
     write_recordings,
 )
@@ -202,3 +205,11 @@ def test_a_recording_is_closed_and_camel_case() -> None:
         "schemaVersion", "key", "unit", "nonce", "asked", "text", "finishReason",
     }  # fmt: skip
     assert msgspec.convert(line, Recording).unit == request(0).unit
+
+
+@pytest.mark.parametrize("plant", [Path.mkdir, os.mkfifo])
+def test_what_is_no_plain_file_is_named_and_never_opened(tmp_path: Path, plant: Any) -> None:
+    plant(tmp_path / "odd.jsonl")
+    with pytest.raises(ArtifactError, match=r"odd\.jsonl must be a file of recordings"):
+        Recordings(tmp_path)
+    assert not is_recordings(tmp_path / "odd.jsonl")
