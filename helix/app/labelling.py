@@ -34,7 +34,8 @@ def serve(args: argparse.Namespace) -> ExitCode:
         if (error.name or "").startswith("helix."):
             raise
         raise UsageError(
-            f"helix labels serve needs {error.name}: pip install 'helix-evals[serve]'"
+            f"helix labels serve needs {error.name}: pip install 'helix-evals[serve]', "
+            "or in a checkout .venv/bin/pip install '.[serve]'"
         ) from None
     rater = args.rater.strip()
     if not rater:

@@ -139,7 +139,7 @@ def judge_line(judge: JudgeRecord) -> str:
     A pin without temperature 0 is marked (METHOD 42).
     """
     if judge.backend == "none":
-        return "none (code decides alone)"
+        return "none (only code decides)"
     model = judge.requested.get("model") or f"model {NOT_RECORDED}"
     line = f"{judge.backend}, {model}"
     if judge.returned_model and judge.returned_model != judge.requested.get("model"):
@@ -155,9 +155,10 @@ def verifier_line(card: Scorecard) -> str:
         return "none, so verdicts are not verified" if judged else "none (code needs none)"
     seen = card.verification
     same = " (the judge's own model, asked apart)" if card.verifier.same_model else ""
+    failed = f"{seen.failed:,} without a usable review" if seen.failed else "0 failed"
     return (
         f"{judge_line(card.verifier)}{same}: {seen.confirmed:,} confirmed, "
-        f"{seen.downgraded:,} downgraded, {seen.failed:,} failed"
+        f"{seen.downgraded:,} downgraded, {failed}"
     )
 
 
