@@ -21,10 +21,10 @@ from _pytest._code.code import (
 )
 
 if TYPE_CHECKING:
-    from helix.app.tested import Case, Row, Tests
+    from helix.app.cases import Case, Row, Tests
 
 _NAME = "helix-run"
-_INPUT = "helix_cells"
+_CELLS, _SUITE = "helix_cells", "helix_suite"
 _LONGEST = 120
 _INCOMPLETE = "helix_incomplete"
 _FIXED = {
@@ -102,24 +102,19 @@ class HelixRun:
     """What the session knows of its one run."""
 
     def __init__(self, config: pytest.Config, suite: str, traces: list[str]) -> None:
-        from helix.app.tried import suite_file
-        from helix.errors import HelixError
-
         self._config, self._suite, self._traces = config, suite, traces
+        self._given: dict[str, str] = getattr(config, "workerinput", {})
         self._cells: Path | None = None
         self.tests: Tests | None = None
-        try:
-            self.file = Path(os.path.abspath(suite_file(suite)))
-        except HelixError as error:
-            raise pytest.UsageError(f"--helix: {error}") from None
+        self.file = Path(self._given.get(_SUITE) or _suite_file(suite))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Evaluate, or read what the process that evaluated found."""
-        from helix.app import tested
+        from helix.app import cases
 
-        given = getattr(self._config, "workerinput", {}).get(_INPUT)
-        self.tests = tested.read(given) if given else self._evaluated()
+        given = self._given.get(_CELLS)
+        self.tests = cases.read(given) if given else self._evaluated()
         for name in sorted({_tag(tag) for row in self.tests.rows for tag in row.tags}):
             self._config.addinivalue_line("markers", f"{name}: a tag of criteria (Helix)")
 
@@ -143,7 +138,7 @@ class HelixRun:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a process of xdist where the cells are."""
-        node.workerinput[_INPUT] = str(self._cells)
+        node.workerinput |= {_CELLS: str(self._cells), _SUITE: str(self.file)}
 
     def pytest_collect_file(
         self, file_path: Path, parent: pytest.Collector
@@ -275,6 +270,16 @@ class CellItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return where the criterion stands in the suite."""
         return self.path, self.line, self.name
+
+
+def _suite_file(suite: str) -> str:
+    from helix.app.tried import suite_file
+    from helix.errors import HelixError
+
+    try:
+        return os.path.abspath(suite_file(suite))
+    except HelixError as error:
+        raise pytest.UsageError(f"--helix: {error}") from None
 
 
 def escaped(name: str) -> str:

@@ -91,7 +91,7 @@ def test_what_is_given_is_data_and_lines_of_set_are_words(
         folder,
         traces="it's $(touch pwned); x.json",
         suite="desk.suite.yaml",
-        set="judge=none\n\ngate=observed\nsubject.purpose=answer `touch pwned` $HOME\n",
+        set="judge=none\n\ngate=strict\nsubject.purpose=answer `touch pwned` $HOME\n",
         run_dir="out dir",
     )
     assert (ended, output) == (0, "exit-code=0\n")

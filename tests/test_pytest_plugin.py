@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import json
 import re
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -14,10 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix.app.tested import CELLS
+from helix.app.cases import CELLS
 from helix.pytest_plugin import escaped
 
 pytest_plugins = ["pytester"]
+
+# pytester forgets modules that a session in this process imports; half of Helix twice is no Helix.
+importlib.import_module("helix.app.tested")
 
 SUITE = """\
 suite: desk
@@ -151,6 +153,36 @@ def test_a_dispatched_question_leaves_its_cells_incomplete_and_names_its_file(
     assert all((folder / name).is_file() for name in named)
 
 
+def test_a_traces_text_cannot_act_on_the_terminal(pytester: pytest.Pytester, folder: Path) -> None:
+    said = "\x1b[2J\u202eno\ud800"
+    (folder / "traces.jsonl").write_text(trace("desk-\x1b[1m", "x", said), encoding="utf-8")
+    result = pytester.runpytest(*BASE, "--junitxml=junit.xml", "--color=no")
+    text = result.stdout.str()
+    assert "desk.suite.yaml::desk-%1B%5B1m::says-refunded" in text
+    assert r"\x1b[2J\u202eno\ud800" in text
+    assert not {"\x1b", "\u202e", "\ud800"} & set(text)
+    assert ET.parse(folder / "junit.xml").getroot() is not None
+
+
+def test_each_repeat_of_a_trace_has_tests_of_its_own(
+    pytester: pytest.Pytester, folder: Path
+) -> None:
+    result = pytester.runpytest(*BASE, "--helix-set", "sampling.replicates=2", "-v")
+    result.assert_outcomes(passed=4, failed=2, skipped=6)
+    assert "desk.suite.yaml::desk-2#1::says-refunded FAILED" in result.stdout.str()
+
+
+def test_a_subject_of_ones_own_is_found_in_its_folder(
+    pytester: pytest.Pytester, folder: Path
+) -> None:
+    (folder / "conf" / "subject").mkdir(parents=True)
+    (folder / "conf" / "subject" / "mine.yaml").write_text("name: mine\n", encoding="utf-8")
+    words = ("--helix-config-dir", "conf", "--helix-set", "subject=mine")
+    pytester.runpytest(*BASE, *words)
+    (run,) = runs(folder)
+    assert json.loads((run / "scorecard.json").read_text(encoding="utf-8"))["subject"] == "mine"
+
+
 def test_a_waived_failure_is_expected_and_says_who_waives_it(
     pytester: pytest.Pytester, folder: Path
 ) -> None:
@@ -246,24 +278,7 @@ def test_collecting_asks_nobody_and_leaves_no_run(pytester: pytest.Pytester, fol
     assert {path.name for path in folder.iterdir()} == {"traces.jsonl", "desk.suite.yaml"}
 
 
-def test_several_processes_agree_and_evaluate_once(pytester: pytest.Pytester, folder: Path) -> None:
-    alone = pytester.runpytest_subprocess(*BASE, "-v")
-    spread = pytester.runpytest_subprocess(*BASE, "-v", "-n", "2")
-    spread.assert_outcomes(**alone.parseoutcomes())
-    states = r"(PASSED|FAILED|SKIPPED) ?(desk\S+)|(desk\S+) (PASSED|FAILED|SKIPPED)"
-    told = [
-        {
-            (node or other, word or another)
-            for word, node, other, another in re.findall(states, run.stdout.str())
-        }
-        for run in (alone, spread)
-    ]
-    assert told[0] == told[1] and len(told[0]) >= 6
-    assert len(runs(folder)) == 2
-    assert all((run / CELLS).is_file() and (run / "report.html").is_file() for run in runs(folder))
-
-
-def test_in_several_processes_a_judge_is_asked_each_question_once(
+def test_processes_agree_and_the_judge_is_asked_once(
     pytester: pytest.Pytester, folder: Path
 ) -> None:
     (folder / "desk.suite.yaml").write_text(SUITE + JUDGED, encoding="utf-8")
@@ -274,16 +289,23 @@ def test_in_several_processes_a_judge_is_asked_each_question_once(
         "    return 'no verdict'\n",
         encoding="utf-8",
     )
-    words = ("--helix-set", "judge=scripted", "--helix-set", "judge.script=judge.py")
-    words += ("--helix-set", "judge.model=m", "--helix-set", "verifier=none")
-    counts = []
-    for processes in ("1", "3"):
-        result = pytester.runpytest_subprocess(
-            *BASE, *words, "--helix-set", f"paths.state=state{processes}", "-n", processes
-        )
-        assert result.parseoutcomes()["incomplete"] == len(TRACES)
-        counts.append(len((folder / "asked.txt").read_text(encoding="utf-8")))
-    assert counts[0] > 0 and counts[1] == 2 * counts[0]
+    settings = ("judge=scripted", "judge.script=judge.py", "judge.model=m", "verifier=none")
+    words = (*BASE, "-v", *(word for one in settings for word in ("--helix-set", one)))
+    spread = pytester.runpytest_subprocess(*words, "-n", "2")
+    (run,) = runs(folder)
+    usage = json.loads((run / "scorecard.json").read_text(encoding="utf-8"))["usage"]
+    asked = (folder / "asked.txt").read_text(encoding="utf-8")
+    assert len(asked) == usage["calls"] >= len(TRACES)
+    assert (run / CELLS).is_file() and (run / "report.html").is_file()
+
+    alone = pytester.runpytest(*words)
+    assert (folder / "asked.txt").read_text(encoding="utf-8") == asked
+    assert alone.parseoutcomes() == spread.parseoutcomes()
+    word = "(?:PASSED|FAILED|SKIPPED|INCOMPLETE)"
+    one = re.findall(rf"^(desk\S+) ({word})", alone.stdout.str(), re.MULTILINE)
+    other = re.findall(rf"({word}) (desk\S+) *$", spread.stdout.str(), re.MULTILINE)
+    assert len(one) == 3 * len(TRACES)
+    assert sorted(one) == sorted((node, word) for word, node in other)
 
 
 def test_the_junit_file_tells_failures_skips_and_incompletes_apart(
@@ -313,6 +335,8 @@ def test_the_junit_file_tells_failures_skips_and_incompletes_apart(
         (("--helix-traces", "traces.jsonl"), "need --helix SUITE"),
         ((*BASE, "--helix-set", "gate.polcy=rate"), "did you mean 'gate.policy'?"),
         ((*BASE, "--helix-set", "run.dry=true"), "run.dry"),
+        ((*BASE, "--helix-set", "shard.count=2"), "shard.count must be 1"),
+        ((*BASE, "--helix-config-dir", "none"), "config folder none does not exist"),
         (("--helix", "dask.yaml", "--helix-traces", "traces.jsonl"), "no file dask.yaml"),
         (("--helix", "desk.suite.yaml", "--helix-traces", "-"), "(got -)"),
         (("--helix", "desk.suite.yaml", "--helix-traces", "none.jsonl"), "none.jsonl"),
@@ -335,13 +359,12 @@ def test_ids_stay_apart_and_are_fit_for_a_node_id(one: str, other: str) -> None:
     assert (name == escaped(other)) == (one == other)
 
 
-def test_the_page_on_pytest_shows_commands_that_run(folder: Path, project: Path) -> None:
+def test_the_page_on_pytest_shows_commands_that_run(
+    pytester: pytest.Pytester, folder: Path, project: Path
+) -> None:
     page = (project / "docs" / "pytest.md").read_text(encoding="utf-8")
-    typed = re.findall(r"^\$ (pytest .+)$", page, re.MULTILINE)
+    typed = re.findall(r"^\$ pytest (.+)$", page, re.MULTILINE)
     assert len(typed) >= 3
     for line in typed:
         line = line.replace("suite.yaml", "desk.suite.yaml").replace("runs/", "traces.jsonl")
-        ran = subprocess.run(
-            [sys.executable, "-m", *line.split()], capture_output=True, text=True, check=False
-        )
-        assert ran.returncode in (0, 1), (line, ran.stdout, ran.stderr)
+        assert pytester.runpytest(*line.split()).ret in (0, 1), line

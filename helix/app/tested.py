@@ -1,4 +1,4 @@
-"""A run as tests: what each cell of it is to pytest, as plain data that processes can share."""
+"""A run as tests: it is evaluated, and each cell of it becomes a case."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
+from helix.app.cases import CELLS, Case, Outcome, Row, Tests, TraceCases
 from helix.app.commands.evaluate import evaluated
 from helix.app.job import invoked
 from helix.app.launch import located
@@ -27,48 +27,8 @@ from helix.reports.visible import one_line, visible
 from helix.runs import RunFiles
 from helix.suite import load
 
-CELLS = "pytest.json"
 MOST_REFS = 5
 QUOTE = 200
-Outcome = Literal["pass", "fail", "incomplete", "na", "accepted"]
-
-
-class Row(msgspec.Struct, frozen=True):
-    """A criterion: what its tests are marked with, and its line in the suite."""
-
-    id: str
-    severity: str
-    klass: str
-    gating: bool
-    tags: tuple[str, ...] = ()
-    line: int = 0
-
-
-class Case(msgspec.Struct, frozen=True):
-    """One test: a row's place and what came of it; `accepted` fails under a waiver or baseline."""
-
-    row: int
-    outcome: Outcome
-    short: str
-    text: str
-
-
-class TraceCases(msgspec.Struct, frozen=True):
-    """The tests of one trace, or of one replicate of it."""
-
-    trace: str
-    replicate: int
-    cases: tuple[Case, ...]
-
-
-class Tests(msgspec.Struct, frozen=True):
-    """All tests of a run; `gate` is one more where a gate that is not pass shows in no cell."""
-
-    suite: str
-    rows: tuple[Row, ...]
-    traces: tuple[TraceCases, ...]
-    gate: Case | None
-    told: tuple[str, ...]
 
 
 def evaluate(
@@ -92,6 +52,8 @@ def evaluate(
     words += [word for folder in folders for word in ("--config-dir", folder)]
     if config.run.dry:
         raise UsageError("--helix-set run.dry=true decides nothing; use helix evaluate")
+    if config.shard.count > 1:
+        raise UsageError("--helix-set shard.count must be 1: a share has no gate of its own")
     if look_only:
         with tempfile.TemporaryDirectory(prefix="helix-") as folder:
             return _tests(_unasked(config), Path(folder), words, file), None
@@ -99,11 +61,6 @@ def evaluate(
     cells = run_dir / CELLS
     atomic_write(cells, msgspec.json.encode(tests))
     return tests, cells.absolute()
-
-
-def read(file: str) -> Tests:
-    """Return the tests that another process found."""
-    return msgspec.json.decode(Path(file).read_bytes(), type=Tests)
 
 
 def _unasked(config: Config) -> Config:
@@ -187,7 +144,7 @@ def _case(card: Scorecard, known: Known, view: TraceView, cell: CellView) -> Cas
         outcome = "pass" if cell.standing == "pass" else "fail"
     short = one_line(cell.critique, QUOTE) or "no critique was recorded"
     if outcome == "incomplete":
-        why = cell.detail or cell.critique or "no reason was recorded"
+        why = cell.detail or cell.critique or cell.action or "no reason was recorded"
         short = one_line(f"{cell.cause or cell.standing}: {why}", QUOTE)
     excuse = _excuse(known, card, row.criterion_id, view.id, cell.state)
     if excuse is not None:

@@ -133,8 +133,10 @@ def _lint(args: argparse.Namespace) -> ExitCode:
     given = _settings("lint", [w for w in args.settings if w not in further], KEYS)
     if args.run is not None and not further:
         return _lint_run(args)
-    if args.suite is None or args.run is not None:
-        raise UsageError("lint must be given SUITEs or --run RUN with at most one SUITE")
+    if args.run is not None:
+        raise UsageError(f"lint --run takes one SUITE (got {1 + len(further)})")
+    if args.suite is None:
+        raise UsageError("lint must be given a SUITE or --run RUN (got neither)")
     registry = load()
     load_modules(given["checks.modules"], registry)
     found = {

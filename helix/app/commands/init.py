@@ -43,27 +43,16 @@ _STARTER = {
 
 def run(argv: Sequence[str]) -> ExitCode:
     """Write the files and print the commands; where a file stands already, nothing is written."""
-    parser = argparse.ArgumentParser(
-        prog="helix init",
-        description="Make a start in this folder: read the traces, by code alone, and write "
-        f"{CONF}/subject/NAME.yaml, what is known of the agent, and NAME.suite.yaml, criteria that "
-        "see what fails in them; then print the two commands to run next. Nothing is ever "
-        f"overwritten. Of more than {MOST_TRACES:,} traces so many are drawn. Exits 0, or 2.",
-    )
-    parser.add_argument(
-        "traces", metavar="TRACES", nargs="?", help="file, folder or glob (the one file here)"
-    )
-    parser.add_argument("--name", help="what the agent is called (the folder's name)")
-    parser.add_argument("--format", default="auto", help="read the traces as this format (auto)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    args = parser.parse_args(argv)
+    args = _parser().parse_args(argv)
     traces = _traces(args.traces)
     name = _named(args.name)
     subject, suite = Path(CONF, "subject", f"{name}.yaml"), Path(f"{name}.suite.yaml")
     for file in (subject, suite):
         if file.exists() or file.is_symlink():
-            raise UsageError(f"{file} is there already, and nothing was written: move it away, "
-                             "or choose another --name")  # fmt: skip
+            raise UsageError(
+                f"{file} is there already, and nothing was written: move it away, or choose "
+                "another --name"
+            )
     found = _discovered(traces, args.format, name)
     rows = _rows(found, name)
     try:
@@ -85,6 +74,23 @@ def run(argv: Sequence[str]) -> ExitCode:
     said = json.dumps(told, indent=2, ensure_ascii=False) if args.json else _said(found, told)
     console.say_bytes(said.encode("utf-8", "backslashreplace") + b"\n")
     return ExitCode.PASS
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="helix init",
+        description="Make a start in this folder: read the traces, by code alone, and write "
+        f"{CONF}/subject/NAME.yaml, what is known of the agent, and NAME.suite.yaml, criteria that "
+        "see what fails in them; then print the two commands to run next. Nothing is ever "
+        f"overwritten. Of more than {MOST_TRACES:,} traces so many are drawn. Exits 0, or 2.",
+    )
+    parser.add_argument(
+        "traces", metavar="TRACES", nargs="?", help="file, folder or glob (the one file here)"
+    )
+    parser.add_argument("--name", help="what the agent is called (the folder's name)")
+    parser.add_argument("--format", default="auto", help="read the traces as this format (auto)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
 
 
 def _traces(given: str | None) -> str:
