@@ -58,7 +58,8 @@ def finished(folder: str) -> RunFiles:
         words.insert(0, f"subject.traces={plan.runs['traces']}")
     raise ArtifactError(
         f"{folder} is a run that did not finish (no scorecard.json): type its command again and "
-        f"it goes on where it stopped: helix evaluate {shlex.join(words)}, with its other settings"
+        f"it goes on where it stopped: helix {plan.decides.get('command', 'evaluate')} "
+        f"{shlex.join(words)}, with its other settings"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ import msgspec
 
 from helix.model.scorecard import Scorecard
 from helix.reports.comparison import ABSENT, WORST_FIRST, Change, Comparison, Moved, Paired, Setting
+from helix.reports.run import CellView
 from helix.reports.summary import judge_line, listed
 from helix.reports.textpage import TextPage
 from helix.reports.visible import first_line, one_line
@@ -37,6 +39,7 @@ STANDINGS: Final[dict[Change, Standing]] = {
     "fixed": "pass",
 }
 OTHER: Final = "another question"
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
 
 
 def comparison_text(
@@ -83,6 +86,8 @@ def _plan(page: TextPage, settings: Sequence[Setting]) -> None:
 def _told(value: Any) -> str:
     if value is ABSENT:
         return NOT_RECORDED
+    if isinstance(value, str) and _DIGEST.fullmatch(value):
+        return value[:12]
     return one_line(json.dumps(value, ensure_ascii=False, sort_keys=True), VALUE)
 
 
@@ -246,7 +251,7 @@ def _moved(found: Comparison) -> Iterator[dict[str, Any]]:
             }
 
 
-def _cell_json(cell: Any) -> dict[str, Any]:
+def _cell_json(cell: CellView) -> dict[str, Any]:
     return {
         "state": cell.state,
         "adjudicated": cell.standing != "incomplete",

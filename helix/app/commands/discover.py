@@ -56,14 +56,12 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
         progress.close()
     duration = round(time.monotonic() - started, 3)
     note(run_dir, durationS=duration)
-    for name, fault in sorted(found.asked.broken.items()) if found.asked else ():
-        console.tell(f"helix: internal error at trace {name}: {fault}")
-    waiting = told(found.asked.trays, typed) if found.asked is not None else ()
+    waiting = _waiting(found, typed)
     if all(item.filename for item in wanted):
         console.tell("\n".join(waiting))
     meta = RunMeta(
         run_dir=os.fspath(run_dir),
-        waiting=tuple(waiting),
+        waiting=waiting,
         duration_s=duration,
         started_at=now.isoformat(timespec="seconds"),
         helix_version=helix.__version__,
@@ -71,6 +69,15 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
     report = replace(composed(found), meta=meta, after=tuple(_next(found, config)))
     output, rendered = render_found(report, wanted, run_dir, config.report)
     return Outcome(output, worst([found.exit_code, rendered]))
+
+
+def _waiting(found: Discovered, typed: str) -> tuple[str, ...]:
+    """Tell what broke; return what is told of answers that are waited for."""
+    if found.asked is None:
+        return ()
+    for name, fault in sorted(found.asked.broken.items()):
+        console.tell(f"helix: internal error at trace {name}: {fault}")
+    return told(found.asked.trays, typed)
 
 
 def composed(found: Discovered) -> DiscoveryReport:
