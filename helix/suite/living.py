@@ -82,8 +82,10 @@ def upsert(
 ) -> Living:
     """Return the suite with these rows: a known id is changed in its place, a new one appended.
 
-    A tombstone stays one, and an equal row leaves no trace. What people said outlives mining: the
-    origin, the assumptions that they settled, and, while the row asks the same, the ratification.
+    A tombstone stays one, an equal row leaves no trace, and of a row that other traces show too
+    the history alone tells: its evidence and count are those of when it was found. What people
+    said outlives mining: the origin, the assumptions that they settled, and, while the row asks
+    the same, the ratification.
     SuiteError for a mined row that is not whole (`helix.suite.mined`).
     """
     who = signed or Signed()
@@ -200,7 +202,30 @@ def _with(
     kept["discovery"] = _settled(row.discovery, held_row.discovery)
     row = row.model_copy(update=kept)
     # As written, not as built: a tuple among a check's parameters is read back as a list.
-    return put(living, row, event, signed) if changed_fields(held_row, row) else living
+    changed = changed_fields(held_row, row)
+    if (
+        event == "mined"
+        and set(changed) <= {"discovery"}
+        and _grounding(row) == _grounding(held_row)
+    ):
+        return _seen_again(living, held_row, row, signed) if changed else living
+    return put(living, row, event, signed) if changed else living
+
+
+def _grounding(row: Criterion) -> str | None:
+    return row.discovery.grounding if row.discovery else None
+
+
+def _seen_again(living: Living, held_row: Criterion, row: Criterion, signed: Signed) -> Living:
+    """Note that other traces show a row too; it stays as it was found, or two people's would part.
+
+    What both change comes out of a merge twice, and each discovery cites traces of its own.
+    """
+    seen = row.discovery.prevalence if row.discovery else None
+    if seen is None:
+        return living
+    why = f"{signed.why + ': ' if signed.why else ''}seen in {seen.k} of {seen.n}"
+    return put(living, held_row, "re-observed", replace(signed, why=why))
 
 
 def _settled(found: Discovery | None, before: Discovery | None) -> Discovery | None:

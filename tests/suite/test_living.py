@@ -162,6 +162,22 @@ def test_a_command_that_is_typed_again_is_told_once() -> None:
     assert [c.by for c in other.history] == [None, "ada", "ben"]
 
 
+def test_a_row_that_other_traces_show_too_is_noted_and_stays_as_it_was_found() -> None:
+    def seen(k: int, **more: Any) -> Criterion:
+        return row("a", discovery={**MINED["discovery"], "prevalence": {"k": k, "n": 9}, **more})
+
+    first = upsert(Living(Suite(suite="eval", criteria=())), [seen(1)])
+    again = upsert(first, [seen(2)], signed=Signed(why="other traces", subject_version="2"))
+    assert again.suite == first.suite
+    note = again.history[-1]
+    told = (note.event, note.why, note.subject_version)
+    assert told == ("re-observed", "other traces: seen in 2 of 9", "2")
+    assert upsert(again, [seen(1)]).suite == first.suite
+    inferred = upsert(again, [seen(2, grounding="inferred")]).row("a").discovery
+    assert inferred is not None and inferred.prevalence is not None
+    assert (inferred.grounding, inferred.prevalence.k) == ("inferred", 2)
+
+
 def test_history_is_no_part_of_a_rows_digest(tmp_path: Path) -> None:
     grown(tmp_path, row("a"))
     assert read(tmp_path).row("a").digest == row("a").digest
