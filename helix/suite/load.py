@@ -140,7 +140,7 @@ def _duplicates(source: Source, raws: list[Any]) -> Iterator[Finding]:
         if name in first:
             line = source.line("criteria", first[name])
             where = f"the row at line {line}" if line else "an earlier row"
-            text = f"'{name}' is taken by {where}; ids are unique"
+            text = f"'{name}' is taken by {where}; ids are unique: delete one of the two"
             line = source.line("criteria", at)
             yield Finding("error", name, line, "criterion_id", text, source.file)
         else:
