@@ -120,11 +120,12 @@ class LiteLLM:
         refusal = getattr(message, "refusal", None)
         reasoning = getattr(message, "reasoning_content", None)
         ends = getattr(choice, "finish_reason", None)
+        model = _returned(response.model, pin.model)
         text = str(content or refusal or "")
         return Reply(
             text=self._clean(text),
-            finish_reason="refusal" if refusal and not content else ends,
-            returned_model=_returned(response.model, pin.model),
+            finish_reason="refusal" if refusal and not content else ends and self._clean(str(ends)),
+            returned_model=model and self._clean(model),
             reasoning=self._clean(str(reasoning)) if reasoning else None,
             usage=_usage(response, pin, text),
             effective=_effective(sent),

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,17 @@ from helix.model.config import JudgeConfig, VerifierConfig
 from helix.model.request import Message, Pin, Price, Reply, Request, Unavailable, Unit, Usage
 from helix.pins import make_pin
 from helix.registry import JudgeSettings, load
-from tests.backends.fault_server import FAULTS, PROSE, FaultServer, prompt_digest
+from tests.backends.fault_server import (
+    FAULTS,
+    PROSE,
+    Answer,
+    Asked,
+    FaultServer,
+    Script,
+    abstention,
+    completion,
+    prompt_digest,
+)
 
 KEY = "planted-0123456789abcdef"
 OWN = {"prompt_usd_per_million": 2, "completion_usd_per_million": 10.0}
@@ -401,6 +412,33 @@ def test_a_run_holds_no_key(fault: str, tmp_path: Path) -> None:
             states = {line.dense_map["greets"] for line in evaluate(tmp_path, server).verdicts()}
             assert states == {"uncertain"}
     assert server.asked[0].authorization == f"Bearer {KEY}"
+    assert KEY.encode() not in everything_below(tmp_path)
+
+
+def _told_again(asked: Asked, **changes: Any) -> Answer:
+    """Answer with the key that was sent, the way `changes` say."""
+    said = {name: text.format(asked.authorization) for name, text in changes.items()}
+    return completion(asked, abstention(asked), **said)
+
+
+def _escaped(asked: Asked) -> Answer:
+    key = "".join(f"\\u{ord(letter):04x}" for letter in KEY)
+    return completion(asked, abstention(asked).replace("The server", key))
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        partial(_told_again, model="{}"),
+        partial(_told_again, model="m1", finish_reason="{}"),
+        _escaped,
+    ],
+)
+def test_a_server_that_tells_the_key_again_puts_it_in_no_file(
+    script: Script, tmp_path: Path
+) -> None:
+    with FaultServer(script) as server:
+        evaluate(tmp_path, server)
     assert KEY.encode() not in everything_below(tmp_path)
 
 
