@@ -187,7 +187,7 @@ def runmeta(folder: Path) -> dict[str, Any]:
 def _meta(files: RunFiles, plan: Plan, pending: int, undone: bool) -> RunMeta:
     told, folder = runmeta(files.folder), os.fspath(files.folder)
     command = told.get("command")
-    waits = pending and told.get("exitCode") == ExitCode.WAITING
+    waits = pending and told.get("exitCode") != ExitCode.INTERNAL
     rerun: str | None = None
     waiting: tuple[str, ...] = ()
     if waits:

@@ -59,7 +59,7 @@ class Moved:
 
     @property
     def worse(self) -> bool:
-        """Whether it fails now and did not, or was decided and is not."""
+        """Whether it fails now and did not, or passed or did not apply and is undecided now."""
         if self.after.state == self.before.state:
             return False
         return self.after.state in ("fail", "uncertain") and self.before.state != "fail"
@@ -158,6 +158,11 @@ class _Side:
         return list(dict.fromkeys(name for name, _ in self.cells))
 
     @property
+    def names(self) -> list[str]:
+        """The traces by name; a repeat that is not the first is one of its own."""
+        return [f"{name} · repeat {at}" if at else name for name, at in self.cells]
+
+    @property
     def rows(self) -> list[str]:
         return [row.criterion_id for row in self.card.criteria]
 
@@ -186,8 +191,8 @@ def compare(before: RunFiles, after: RunFiles) -> Comparison:
         rows_added=_without(second.rows, first.rows),
         rows_removed=_without(first.rows, second.rows),
         traces=len(both),
-        traces_added=_without(second.ids, first.ids),
-        traces_removed=_without(first.ids, second.ids),
+        traces_added=_without(second.names, first.names),
+        traces_removed=_without(first.names, second.names),
         traces_changed=tuple(
             name
             for name in second.ids

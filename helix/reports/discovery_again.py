@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from helix.discover.artifacts import SUITE
 from helix.discover.fixtures import FOLDER, Fixture
 from helix.discover.saturation import Curve
-from helix.errors import ArtifactError, ExitCode
+from helix.errors import ArtifactError
 from helix.model.discovery import DiscoveryRecord
 from helix.model.lines import decode_line
 from helix.model.plan import Plan
@@ -86,7 +86,7 @@ def discovery_again(
 
 def _meta(folder: Path, told: Mapping[str, Any], pending: int) -> RunMeta:
     waiting: tuple[str, ...] = ()
-    if pending and told.get("exitCode") == ExitCode.WAITING:
+    if pending:
         waiting = (
             f"Waiting: {counted(pending, 'trace')} for answers; answer them, then run the same "
             "command again:",

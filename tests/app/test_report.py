@@ -309,6 +309,44 @@ def test_runs_that_share_nothing_are_not_called_equal(tmp_path: Path, capsys: Ca
     assert told["overall"]["exactP"] is None and told["overall"]["difference"] is None
 
 
+def test_what_waits_for_answers_is_undecided_and_not_the_same(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    found = traces(tmp_path / "t.jsonl", a="Hello!", b="Hello!")
+    rows = [*json.loads(suite(tmp_path / "s.yaml", *ROWS).read_text(encoding="utf-8"))["criteria"]]
+    rows.append({"criterion_id": "polite", "statement": "Pass = it is polite.", "severity": "HIGH",
+                 "class": "judge"})  # fmt: skip
+    whole = {"suite": "desk", "version": 1, "criteria": rows}
+    criteria = tmp_path / "s.yaml"
+    criteria.write_text(json.dumps(whole), encoding="utf-8")
+    before = evaluated(tmp_path, "before", found, criteria)
+    asked = ("judge=dispatch", "judge.model=m", f"judge.dir={tmp_path / 'tray'}")
+    waits = evaluated(tmp_path, "waits", found, criteria, *asked)
+    told = compared(capsys, before, waits)
+    assert (told["exit"], told["counts"]["newlyUncertain"]) == (1, 4)
+    assert not any(cell["after"]["adjudicated"] for cell in told["cells"])
+    assert compared(capsys, waits, before)["exit"] == 0
+    code, out, _ = typed(capsys, "report", waits)
+    assert code == 0 and "Waiting: 2 traces for answers" in out
+    assert "select.failed_from" not in out
+
+
+def test_repeats_of_one_run_alone_are_told(tmp_path: Path, capsys: Captured) -> None:
+    found, criteria = traces(tmp_path / "t.jsonl", a="Hello!"), suite(tmp_path / "s.yaml", *ROWS)
+    script = tmp_path / "judge.py"
+    script.write_text("def judge(request):\n    raise OSError('away')\n", encoding="utf-8")
+    judged = json.loads(criteria.read_text(encoding="utf-8"))
+    judged["criteria"].append({"criterion_id": "polite", "statement": "Pass = it is polite.",
+                               "severity": "HIGH", "class": "judge"})  # fmt: skip
+    criteria.write_text(json.dumps(judged), encoding="utf-8")
+    asked = ("judge=scripted", "judge.model=m", f"judge.script={script}")
+    once = evaluated(tmp_path, "once", found, criteria, *asked)
+    twice = evaluated(tmp_path, "twice", found, criteria, *asked, "sampling.replicates=2")
+    told = compared(capsys, once, twice)
+    assert told["traces"]["added"] == ["a · repeat 1"]
+    assert (told["exit"], told["equal"]) == (0, False)
+
+
 def test_another_recording_and_pin_are_told_before_what_they_changed(
     demo: Path, tmp_path: Path, capsys: Captured
 ) -> None:

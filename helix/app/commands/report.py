@@ -156,8 +156,8 @@ def _compare(argv: Sequence[str]) -> ExitCode:
         "first what was asked otherwise, then what is broken, newly undecided, newly decided and "
         "fixed, with paired statistics. A row that is another question now is marked and left out "
         "of the statistics. Exits 0 if nothing got worse; 1 if a cell fails that did not, or is "
-        "undecided that was not, on a row and trace of both runs; 3 if they share no cell; 2 for "
-        "usage.",
+        "undecided that passed or did not apply, on a row and trace of both runs; 3 if they share "
+        "no cell; 2 for usage.",
     )
     parser.add_argument("before", metavar="A", help="the folder of the earlier run")
     parser.add_argument("after", metavar="B", help="the folder of the later run")
