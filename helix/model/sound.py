@@ -6,12 +6,14 @@ published with every run.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from helix.model.config import Config, JudgeConfig
+from helix.redaction import secrets
 
 SECRET_WORDS = frozenset({
     "apikey", "auth", "authorization", "bearer", "credential", "credentials", "key", "passwd",
@@ -28,9 +30,14 @@ def faults(config: Config) -> Iterator[str]:
                 f"{role}.temperature must be 0 (got {section.temperature:g}): "
                 "a judge that samples cannot be checked"
             )
-        for place in _secrets(section):
+        named = list(_secrets(section))
+        wrong = [(place, "looks like a secret") for place in named]
+        for place, variable in _copied(section.model_dump(), ""):
+            if place not in named:
+                wrong.append((place, f"holds the value of {variable}"))
+        for place, why in wrong:
             yield (
-                f"{role}.{place} looks like a secret, which would be written to plan.json and "
+                f"{role}.{place} {why}, which would be written to plan.json and "
                 f"scorecard.json: name the environment variable in {role}.api_key_env"
             )
     found = config.discover
@@ -62,6 +69,19 @@ def _named(value: Any, where: str) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for number, inner in enumerate(value):
             yield from _named(inner, f"{where}.{number}")
+
+
+def _copied(value: Any, where: str) -> Iterator[tuple[str, str]]:
+    """Yield where a secret of the environment stands, whatever the key is called, and its name."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _copied(inner, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list | tuple):
+        for number, inner in enumerate(value):
+            yield from _copied(inner, f"{where}.{number}")
+    elif isinstance(value, str):
+        found = [name for name, secret in secrets(os.environ) if secret in value]
+        yield from ((where, name) for name in found[:1])
 
 
 def _secret(name: str) -> bool:

@@ -46,6 +46,31 @@ def test_what_is_no_secret_passes(judge: dict[str, Any]) -> None:
     assert list(faults(Config.model_validate({"judge": judge}))) == []
 
 
+@pytest.mark.parametrize(
+    ("judge", "place"),
+    [
+        ({"extra": {"user": "sk-1-of-the-desk"}}, "extra.user"),
+        (
+            {"extra": {"metadata": {"trail": ["a", "is sk-1-of-the-desk."]}}},
+            "extra.metadata.trail.1",
+        ),
+        ({"command": ["ask", "sk-1-of-the-desk"]}, "command.1"),
+        ({"identity": "sk-1-of-the-desk"}, "identity"),
+        ({"base_url": "https://host/sk-1-of-the-desk/v1"}, "base_url"),
+    ],
+)
+@pytest.mark.parametrize("role", ["judge", "verifier"])
+def test_a_secret_of_the_environment_is_refused_whatever_its_key_is_called(
+    monkeypatch: pytest.MonkeyPatch, role: str, judge: dict[str, Any], place: str
+) -> None:
+    config = Config.model_validate({role: judge})
+    assert list(faults(config)) == []
+    monkeypatch.setenv("DESK_API_KEY", "sk-1-of-the-desk")
+    (told,) = faults(config)
+    assert told.startswith(f"{role}.{place} holds the value of DESK_API_KEY, which would be")
+    assert "sk-1" not in told
+
+
 @pytest.mark.parametrize("role", ["judge", "verifier"])
 def test_a_judge_that_samples_is_refused(role: str) -> None:
     (told,) = faults(Config.model_validate({role: {"temperature": 0.7}}))
