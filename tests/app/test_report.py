@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -277,6 +278,26 @@ def test_broken_and_fixed_cells_are_told_with_what_selects_them(
     back = compared(capsys, *reversed(runs))
     assert back["worse"] == 1 and back["overall"]["difference"] == 0.125
     assert typed(capsys, "report", "compare", *runs)[1] == out
+
+
+def test_the_words_that_select_a_cell_select_it_whatever_its_trace_is_called(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    names = ("plain", "with, comma", "it's [5]", "ünï*")
+    criteria = suite(tmp_path / "s.yaml", *ROWS)
+    runs = [
+        evaluated(tmp_path, answer, traces(tmp_path / f"{answer}.jsonl", **dict.fromkeys(
+            names, answer), other="Hello!"), criteria)
+        for answer in ("Hello!", "Go.")
+    ]  # fmt: skip
+    capsys.readouterr()
+    _, out, _ = typed(capsys, "report", "compare", *runs)
+    (line,) = [line for line in out.splitlines() if "select.criteria=" in line]
+    found = tmp_path / "Go..jsonl"
+    again = evaluated(tmp_path, "again", found, criteria, *shlex.split(line), "report.out=[json]")
+    report = json.loads(Path(again, "report.json").read_text(encoding="utf-8"))
+    chosen = {one["trajectoryId"]: list(one["denseMap"]) for one in report["verdicts"]}
+    assert chosen == {name: ["greets"] for name in names}
 
 
 def test_a_row_that_changed_is_another_question_and_no_statistic_counts_it(
