@@ -18,6 +18,7 @@ from typing import Any
 from helix.errors import PinError
 from helix.model.request import Unavailable
 
+_STACK = "Traceback (most recent call last)"
 LONGEST = 400
 READ = 2_000
 _WRAPPED = re.compile(r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)(?: -|:) )+")
@@ -161,8 +162,8 @@ def _told(error: BaseException) -> Told:
 
 
 def _words(text: str) -> str:
-    """Return what was said, on one line: without litellm's wrapping, and out of its JSON."""
-    text = _ADVICE.sub("", _WRAPPED.sub("", text))
+    """Return what was said, on one line: without litellm's wrapping and stack, out of its JSON."""
+    text = _ADVICE.sub("", _WRAPPED.sub("", text)).partition(_STACK)[0]
     try:
         inside = json.loads(text)["error"]["message"]
     except (ValueError, LookupError, TypeError, RecursionError):

@@ -7,6 +7,7 @@ are used: no retries, no routing, no cache, no dropping of parameters.
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Mapping
@@ -203,6 +204,8 @@ def imported() -> Any:
     import litellm
 
     litellm.suppress_debug_info = True  # It would print on standard output.
+    # What it logs is its own stack and what a provider said, with whatever that holds.
+    logging.getLogger("LiteLLM").disabled = True
     litellm.drop_params = litellm.modify_params = False
     return litellm
 

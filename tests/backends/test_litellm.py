@@ -442,6 +442,19 @@ def test_a_server_that_tells_the_key_again_puts_it_in_no_file(
     assert KEY.encode() not in everything_below(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "odd", [{"model": [f"m1 {KEY}"]}, {"usage": [1, 2]}, {"choices": [None]}, {"created": {}}]
+)
+def test_a_completion_of_an_odd_shape_shows_nobody_a_stack(
+    odd: dict[str, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with FaultServer(lambda asked: completion(asked, abstention(asked), **odd)) as server:
+        states = {line.dense_map["greets"] for line in evaluate(tmp_path, server).verdicts()}
+    assert states == {"uncertain"}
+    told = everything_below(tmp_path).decode("utf-8", "replace") + "".join(capfd.readouterr())
+    assert "Traceback" not in told and KEY not in told
+
+
 def test_an_answer_by_another_model_counts_only_under_an_alias(tmp_path: Path) -> None:
     with FaultServer("dated-model") as server:
         (tmp_path / "strict").mkdir()
