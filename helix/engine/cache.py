@@ -202,7 +202,8 @@ class DiskReplyCache:
             raise CacheError(
                 f"{error}: {self.folder} is not Helix's own; move it away and run again"
             ) from None
-        except (sqlite3.DatabaseError, TypeError) as error:
+        # A damaged table of settings sets any attribute of diskcache's to anything.
+        except (sqlite3.DatabaseError, TypeError, AttributeError, ValueError) as error:
             raise CacheError(
                 f"the reply cache in {self.folder} cannot be used: {error}; if it is damaged, "
                 "move the folder away (kept replies are asked again) or set paths.state"

@@ -198,6 +198,18 @@ def test_a_cache_that_cannot_be_used_says_so_when_it_is_opened(
     assert str(tmp_path / "cache") in str(raised.value)
 
 
+@pytest.mark.parametrize("name", ["_sql", "_con", "get", "__class__", "disk_x"])
+def test_a_damaged_setting_says_that_the_cache_cannot_be_used(tmp_path: Path, name: str) -> None:
+    open_cache(str(tmp_path)).close()
+    database = sqlite3.connect(tmp_path / "cache" / "cache.db")
+    with database:
+        database.execute("insert or replace into Settings values (?, 'x')", (name,))
+    database.close()
+    with pytest.raises(CacheError), open_cache(str(tmp_path)) as cache:
+        cache.put(KEY, WHOLE)
+        cache.get(KEY)
+
+
 def test_a_path_with_a_variable_is_refused_rather_than_expanded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
