@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import traceback
 
@@ -9,6 +10,7 @@ from helix.app import console
 from helix.errors import ExitCode, HelixError
 
 DEBUG_VARIABLE = "HELIX_DEBUG"
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 def told(error: BaseException, what: str = "internal error") -> ExitCode:
@@ -21,6 +23,11 @@ def told(error: BaseException, what: str = "internal error") -> ExitCode:
     if isinstance(error, HelixError):
         console.tell(f"helix: {error}")
         return error.exit_code
+    if isinstance(error, OSError) and error.errno in _FULL:
+        console.tell(f"helix: not everything could be written: {error.strerror}")
+        console.tell("  make room, or name other folders by paths.state and hydra.run.dir; then")
+        console.tell("  the same command goes on, and replies that were kept are not asked again")
+        return ExitCode.INTERNAL
     name = type(error).__name__
     text = str(error).strip()
     console.tell(f"helix: {what}: {name}{f': {text}' if text else ''}")

@@ -90,7 +90,7 @@ class SamplingConfig(Section):
     strategy: str = "all"
     n: int | None = Field(default=None, ge=0)
     seed: int = 0
-    replicates: int = Field(default=1, ge=1)
+    replicates: int = Field(default=1, ge=1, le=10_000)
     replicate_offset: int = Field(default=0, ge=0)
 
 
