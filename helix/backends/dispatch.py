@@ -132,6 +132,11 @@ def open_dispatch(settings: JudgeSettings) -> Dispatch:
             break
         if place.exists() or place.is_symlink():
             raise ConfigError(f"{section}.dir must be a folder (got {folder}; {place} is none)")
+    if next(folder.glob("*.jsonl"), None) is not None:
+        raise ConfigError(
+            f"{section}.dir must be a folder of its own (got {folder}, which holds recordings): "
+            f"type {section}.dir={Path(settings.state_dir) / FOLDER}"
+        )
     return Dispatch(section, folder, Path(settings.run_dir))
 
 

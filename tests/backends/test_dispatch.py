@@ -422,6 +422,13 @@ def test_what_is_no_folder_is_refused_before_anything_is_asked(
             desk.open(kind, dir=str(desk.root / name))
 
 
+def test_a_folder_of_recordings_is_not_filled_with_questions(desk: Desk) -> None:
+    (desk.root / "own").mkdir()
+    (desk.root / "own" / "replies.jsonl").write_text("{}", encoding="utf-8")
+    with pytest.raises(ConfigError, match="which holds recordings"):
+        desk.open(dir=str(desk.root / "own"))
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_says_so(desk: Desk) -> None:
     desk.folder.mkdir(parents=True)
