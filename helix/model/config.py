@@ -7,15 +7,23 @@ Plain Python can build a `Config` without Hydra.
 from __future__ import annotations
 
 import datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 
 class Section(BaseModel):
     """The base of every config section: frozen and closed, snake_case as typed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _true_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
+        taken = cls.model_fields[str(info.field_name)].annotation
+        if isinstance(value, bool) and taken is not bool and bool not in get_args(taken):
+            raise ValueError(f"must not be true or false (got {str(value).lower()})")
+        return value
 
 
 class SubjectConfig(Section):
