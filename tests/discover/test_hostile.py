@@ -75,7 +75,8 @@ ODD = {
 SEEN: set[str | None] = set()
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+# The same batches each time: how many detectors they reach is asserted below.
+@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 @given(ONE, st.lists(st.sampled_from(sorted(ODD)), min_size=1, max_size=2))
 def _determined(one: Any, odd: list[str]) -> None:
     # A habit of nine traces, and what breaks it.
