@@ -236,6 +236,7 @@ def test_the_failures_are_rerun_by_the_command_that_is_shown(here: Path) -> None
     done = evaluate(here, *given)
     (shown,) = re.findall(r"Rerun the failures: (.+)", done.stdout)
     assert re.match(r"\S+ -m helix evaluate ", shown)
+    before = set(runs(here))
     again = subprocess.run(
         shown,
         shell=True,
@@ -245,7 +246,7 @@ def test_the_failures_are_rerun_by_the_command_that_is_shown(here: Path) -> None
         check=False,
     )
     assert again.returncode == 1
-    latest = max(runs(here), key=lambda folder: folder.name)
+    (latest,) = set(runs(here)) - before
     card = json.loads((latest / "scorecard.json").read_text(encoding="utf-8"))
     assert card["traces"]["evaluated"] == 1
 

@@ -210,7 +210,7 @@ def test_an_older_line_loads_and_is_taken_back_only_where_nothing_resolves() -> 
         (b'{"trajectoryId": "t", "verdicts": [{"criterionId": "a"}]}', "missing"),
         (b'{"trajectoryId": "t", "verdicts": [], "schemaVersion": "2.0"}', "must be 1.x or older"),
         (b'{"trajectoryId": "t", "schemaVersion": "1.0", "x": 1}', "unknown field"),
-        (b"{", ""),
+        (b"{", "Expecting property name"),
     ],
 )
 def test_what_is_no_verdict_line_is_refused(data: bytes, text: str) -> None:
