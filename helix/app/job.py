@@ -68,9 +68,13 @@ def invoked() -> list[str]:
 
 
 def _on_path(program: Path) -> str:
+    """Return a program's name where the shell finds it in that very folder, else its path.
+
+    The folder is what counts: an environment's python is a link to one that lacks its packages.
+    """
     found = shutil.which(program.name)
     with contextlib.suppress(OSError):
-        if found is not None and os.path.samefile(found, program):
+        if found is not None and os.path.samefile(Path(found).parent, program.parent):
             return program.name
     return str(program)
 

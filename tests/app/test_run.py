@@ -38,6 +38,7 @@ JUDGED = """\
 JUDGE = ["subject.traces=good.jsonl", "criteria.file=judged.yaml", "judge=scripted",
          "judge.model=m"]  # fmt: skip
 OWN = """\
+from helix.app.job import invoked
 from helix import Decision, check
 
 @check("never")
@@ -381,3 +382,20 @@ def test_an_interruption_exits_130_and_leaves_an_unfinished_run(here: Path) -> N
     assert (process.returncode, out) == (130, "")
     assert "interrupted" in err and "Traceback" not in err
     assert not (here / "run" / "scorecard.json").exists()
+
+
+def test_a_python_that_another_folder_holds_too_is_named_by_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, own = tmp_path / "base", tmp_path / "own"
+    for folder in (base, own):
+        folder.mkdir()
+    (base / "python").write_text("", encoding="utf-8")
+    (base / "python").chmod(0o755)
+    (own / "python").symlink_to(base / "python")
+    monkeypatch.setattr(sys, "argv", ["helix/__main__.py"])
+    monkeypatch.setattr(sys, "executable", str(own / "python"))
+    monkeypatch.setenv("PATH", str(base))
+    assert invoked() == [str(own / "python"), "-m", "helix"]
+    monkeypatch.setenv("PATH", str(own))
+    assert invoked() == ["python", "-m", "helix"]
