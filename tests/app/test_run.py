@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from helix.app.job import invoked
+
 SUITE = """\
 suite: replies
 version: "1"
@@ -38,7 +40,6 @@ JUDGED = """\
 JUDGE = ["subject.traces=good.jsonl", "criteria.file=judged.yaml", "judge=scripted",
          "judge.model=m"]  # fmt: skip
 OWN = """\
-from helix.app.job import invoked
 from helix import Decision, check
 
 @check("never")
