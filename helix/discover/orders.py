@@ -116,18 +116,8 @@ def outcomes(examined: Examined) -> Iterator[Norm]:
     for tool in tools_of(examined.traces):
         if only_reads(tool):
             continue
-        seen: dict[Steps, list[set[Any]]] = defaultdict(list)
-        for trace in examined.traces:
-            held: dict[Steps, set[Any]] = defaultdict(set)
-            for call in trace.tools(tool):
-                for steps, value in _states(call):
-                    held[steps].add(value)
-            for steps, values in held.items():
-                seen[steps].append(values)
-        for steps, sets in sorted(seen.items(), key=repr):
-            value, count = _commonest(sets)
-            if len(sets) > count >= max(_ENOUGH, _SHARE * len(sets)):
-                yield _outcome(tool, steps, value)
+        for steps, value in _usual([trace.tools(tool) for trace in examined.traces]):
+            yield _outcome(tool, steps, value)
 
 
 def _outcome(tool: str, steps: Steps, value: Any) -> Norm:
