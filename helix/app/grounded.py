@@ -7,12 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from helix.app import console
 from helix.app.tried import traces_path
 from helix.errors import ArtifactError, TraceError, UsageError
 from helix.grounding.lint import Linted, lint
 from helix.ingest import Input
 from helix.model.legacy import read_line
+from helix.model.packet import Premise
+from helix.model.plan import Plan
 from helix.model.trace import Trace
 from helix.model.verdict import MatrixVerdictFile
 from helix.registry import load
@@ -32,10 +36,12 @@ def linted(run: str, traces: str | None, format: str, terms: Mapping[str, Sequen
     path = Path(run)
     file = path / VERDICTS if path.is_dir() else path
     channels: Sequence[str] = ()
+    premises: tuple[Premise, ...] = ()
     if (file.parent / PLAN).is_file():
         plan = RunFiles(file.parent).plan()
         subject = plan.decides.get("subject", {})
         channels = subject.get("complete_channels", ())
+        premises = _premises(file.parent / PLAN, plan)
         traces = traces or _one(plan.runs.get("traces"))
         format = subject.get("format", format) if format == "auto" else format
     by_trace: dict[str, list[MatrixVerdictFile]] = {}
@@ -43,7 +49,8 @@ def linted(run: str, traces: str | None, format: str, terms: Mapping[str, Sequen
         by_trace.setdefault(line.trajectory_id, []).append(line)
     if not traces:
         raise UsageError(f"add --traces PATH: nothing beside {file} says what was judged")
-    return lint(_paired(by_trace, _traces(traces, format)), terms=terms, channels=channels)
+    pairs = _paired(by_trace, _traces(traces, format))
+    return lint(pairs, terms=terms, channels=channels, premises=premises)
 
 
 def as_text(found: Linted) -> str:
@@ -79,6 +86,14 @@ def _paired(
     for trace in traces:
         yield from ((line, trace) for line in by_trace.pop(trace.id, ()))
     yield from ((line, None) for lines in by_trace.values() for line in lines)
+
+
+def _premises(file: Path, plan: Plan) -> tuple[Premise, ...]:
+    """Return what people vouched for when the run was judged, as its plan says."""
+    try:
+        return msgspec.convert(plan.decides.get("premises", ()), tuple[Premise, ...])
+    except msgspec.ValidationError as error:
+        raise ArtifactError(f"{file} is damaged: premises: {error}") from None
 
 
 def _one(traces: Any) -> str | None:

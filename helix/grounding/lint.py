@@ -15,10 +15,12 @@ from typing import Literal
 import msgspec
 
 from helix.grounding.bind import lacking
+from helix.grounding.ground import Ground
 from helix.grounding.resolve import all_weak, dead, resolve_refs
 from helix.grounding.settle import uncertain
 from helix.grounding.texts import says
 from helix.model.legacy import is_current
+from helix.model.packet import Premise
 from helix.model.trace import Trace
 from helix.model.verdict import (
     MACHINERY_CAUSES,
@@ -74,14 +76,16 @@ class Linted:
         *,
         terms: Mapping[str, Sequence[str]],
         channels: Collection[str],
+        premises: Sequence[Premise] = (),
     ) -> MatrixVerdictFile:
         """Take in a line, and return it as it stands: an old one without what does not resolve.
 
-        `terms` are those of the rows that are known, `channels` what the subject declares complete.
+        `terms` are those of the rows that are known, `channels` what the subject declares complete,
+        `premises` what people vouched for when it was judged.
         """
         self.lines += 1
         level: Level = "error" if is_current(line) else "warning"
-        found = list(_defects(line, trace, terms, tuple(channels)))
+        found = list(_defects(line, _ground(line, trace, tuple(channels), premises), terms))
         for kind, criterion, text in found:
             self.defects.append(
                 Defect(_level(kind, level), kind, line.trajectory_id, criterion, text)
@@ -110,11 +114,12 @@ def lint(
     *,
     terms: Mapping[str, Sequence[str]] | None = None,
     channels: Collection[str] = (),
+    premises: Sequence[Premise] = (),
 ) -> Linted:
     """Return what is found in lines, each with its trace, or None where that was not read."""
     found = Linted()
     for line, trace in pairs:
-        found.add(line, trace, terms=terms or {}, channels=channels)
+        found.add(line, trace, terms=terms or {}, channels=channels, premises=premises)
     return found
 
 
@@ -125,12 +130,22 @@ def _level(kind: Kind, level: Level) -> Level:
     return "warning" if kind in ("walk", "no-trace") else level
 
 
-def _defects(
+def _ground(
     line: MatrixVerdictFile,
     trace: Trace | None,
-    terms: Mapping[str, Sequence[str]],
     channels: tuple[str, ...],
+    premises: Sequence[Premise],
+) -> Ground | None:
+    if trace is None:
+        return None
+    told = tuple(premise for premise in premises if premise.concerns(line.dense_map, trace.id))
+    return Ground(trace, channels, premises=told)
+
+
+def _defects(
+    line: MatrixVerdictFile, ground: Ground | None, terms: Mapping[str, Sequence[str]]
 ) -> Iterator[Found]:
+    trace = None if ground is None else ground.trace
     if trace is None:
         yield "no-trace", None, "the trace was not read, so no citation could be looked up"
     elif line.provenance is not None and line.provenance.trace != trace.source.digest:
@@ -138,10 +153,10 @@ def _defects(
     for verdict in line.verdicts:
         cid = verdict.criterion_id
         yield from ((kind, cid, text) for kind, text in _filled(verdict, terms.get(cid, ())))
-        if trace is not None:
-            yield from ((kind, cid, text) for kind, text in _cited(verdict, trace, channels))
+        if ground is not None:
+            yield from ((kind, cid, text) for kind, text in _cited(verdict, ground))
     for entry in line.not_applicable:
-        yield from ((k, entry.criterion_id, text) for k, text in _excused(entry, trace, channels))
+        yield from ((kind, entry.criterion_id, text) for kind, text in _excused(entry, ground))
     yield from _accounted(line)
     yield from _walked(line, trace)
 
@@ -178,32 +193,33 @@ def _by_code(cell: Verdict | NotApplicable) -> bool:
     return cell.produced_by == "code" or (cell.code is not None and cell.code.result != "pass")
 
 
-def _cited(verdict: Verdict, trace: Trace, channels: tuple[str, ...]) -> Iterator[tuple[Kind, str]]:
-    limits = None if _by_code(verdict) else channels
+def _looked_up(
+    cell: Verdict | NotApplicable, refs: Sequence[Ref], ground: Ground
+) -> tuple[Ref, ...]:
+    return resolve_refs(ground.trace, refs) if _by_code(cell) else ground.resolved(refs)
+
+
+def _cited(verdict: Verdict, ground: Ground) -> Iterator[tuple[Kind, str]]:
     bound = [b.ref for b in verdict.bindings if b.ref is not None]
-    refs = resolve_refs(trace, [*verdict.refs, *bound], complete_channels=limits)
+    refs = _looked_up(verdict, [*verdict.refs, *bound], ground)
     told = {(r.obs, r.path, r.value) for r in dead([*verdict.refs, *bound])}
     decided = verdict.result != "uncertain"
     yield from _dead([r for r in refs if decided or (r.obs, r.path, r.value) not in told])
     if verdict.code is not None:
-        yield from _dead(resolve_refs(trace, verdict.code.refs))
-    if limits is None or not decided or not _ABSENCE.search(verdict.claim or ""):
+        yield from _dead(resolve_refs(ground.trace, verdict.code.refs))
+    if _by_code(verdict) or not decided or not _ABSENCE.search(verdict.claim or ""):
         return
     if all_weak(refs[: len(verdict.refs)]):
         yield "absence", "states an absence, and names no inspected field and no scan"
 
 
-def _excused(
-    entry: NotApplicable, trace: Trace | None, channels: tuple[str, ...]
-) -> Iterator[tuple[Kind, str]]:
-    by_judge = not _by_code(entry)
-    if by_judge and not entry.refs:
+def _excused(entry: NotApplicable, ground: Ground | None) -> Iterator[tuple[Kind, str]]:
+    if not _by_code(entry) and not entry.refs:
         yield "no-refs", "is said not to apply, and cites nothing"
     if not says(entry.critique):
         yield "no-critique", "has no critique"
-    if trace is not None:
-        limits = channels if by_judge else None
-        yield from _dead(resolve_refs(trace, entry.refs, complete_channels=limits))
+    if ground is not None:
+        yield from _dead(_looked_up(entry, entry.refs, ground))
 
 
 def _dead(refs: Sequence[Ref]) -> Iterator[tuple[Kind, str]]:

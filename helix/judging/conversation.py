@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import msgspec
 
-from helix.grounding import Ground, complaints, resolve_refs, resolved, settle, settle_na
+from helix.grounding import Ground, complaints, resolved, settle, settle_na
 from helix.judging.axes import read_answer
 from helix.judging.judged import Judged, by_the_pin
 from helix.judging.rendering import again
@@ -23,7 +23,7 @@ from helix.model.canonical import digest
 from helix.model.lines import portable
 from helix.model.packet import PacketRow
 from helix.model.request import NoReply, Reply, Request
-from helix.model.verdict import Candidate, JudgeStep, NotApplicable, Ref, Verdict
+from helix.model.verdict import Candidate, JudgeStep, NotApplicable, Verdict
 
 RE_PROMPTS = 2
 Remark = TypeVar("Remark", JudgeStep, Candidate)
@@ -128,17 +128,14 @@ def _settled(
 def _looked_up(answer: Answer, ground: Ground) -> Answer:
     """Return the answer with the refs of its walk resolved; a dead one decides nothing."""
 
-    def found(ref: Ref | None) -> Ref | None:
-        channels = ground.complete_channels
-        given = () if ref is None else (ref,)
-        return next(iter(resolve_refs(ground.trace, given, complete_channels=channels)), None)
-
     def with_ref(remark: Remark) -> Remark:
-        return msgspec.structs.replace(remark, ref=found(remark.ref))
+        if remark.ref is None:
+            return remark
+        return msgspec.structs.replace(remark, ref=ground.resolved([remark.ref])[0])
 
     root = answer.localize
     if root is not None:
-        root = msgspec.structs.replace(root, refs=tuple(filter(None, map(found, root.refs))))
+        root = msgspec.structs.replace(root, refs=ground.resolved(root.refs))
     return replace(
         answer,
         judge_steps=tuple(map(with_ref, answer.judge_steps)),

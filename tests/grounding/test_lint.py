@@ -6,10 +6,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from helix.grounding.lint import Linted, lint
 from helix.model.legacy import read_line
+from helix.model.packet import Premise
 from helix.model.trace import Trace
 from helix.model.verdict import MatrixVerdictFile
 from tests.judging.bench import trace_of
@@ -216,3 +218,26 @@ def test_an_older_line_loads_and_is_taken_back_only_where_nothing_resolves() -> 
 def test_what_is_no_verdict_line_is_refused(data: bytes, text: str) -> None:
     with pytest.raises(ValueError, match=text):
         read_line(data)
+
+
+def test_a_premise_that_was_vouched_for_is_evidence_where_it_is_about_the_row_and_the_trace() -> (
+    None
+):
+    norm = Premise(
+        id="p1", text="A loan on hold is not extended.", kind="normative", by="desk",
+        at="2031-05-02", criterion_id="judged",
+    )  # fmt: skip
+    raw = good()
+    cited = {"obs": "p1", "path": "text", "value": "A loan on hold is not extended."}
+    raw["verdicts"][0]["refs"] = [HELD, cited]
+    line = read_line(json.dumps(raw).encode())
+
+    def kinds(*premises: Premise) -> list[str]:
+        found = lint([(line, loan())], channels=[CHANNEL], premises=premises)
+        return [defect.kind for defect in found.defects]
+
+    assert kinds(norm) == []
+    assert kinds() == ["dead-ref"]
+    assert kinds(msgspec.structs.replace(norm, text="It may be extended.")) == ["dead-ref"]
+    assert kinds(msgspec.structs.replace(norm, trace_id="another")) == ["dead-ref"]
+    assert kinds(msgspec.structs.replace(norm, criterion_id="another")) == ["dead-ref"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -11,14 +12,15 @@ import pytest
 from msgspec.structs import replace
 
 from helix.grounding import Ground, resolved, settle
+from helix.judging import Job, adjudicate
 from helix.judging.rendering import derive_nonce
 from helix.model.canonical import digest
 from helix.model.config import SubjectConfig
 from helix.model.packet import Premise
 from helix.model.request import NoReply, Reply, Request
-from helix.model.verdict import Assumption, Litmus, Ref, Verdict
+from helix.model.verdict import Assumption, Fidelity, Litmus, Ref, Verdict
 from helix.registry import Decision
-from tests.judging.bench import Answerer, ask, reply, row, trace_of, verdict
+from tests.judging.bench import Answerer, ask, reply, row, settings_of, trace_of, verdict
 
 STEPS: list[dict[str, Any]] = [
     {"id": "s1", "kind": "message", "role": "user", "text": "Please extend loan L-204 by a week."},
@@ -521,6 +523,23 @@ def test_the_walk_keeps_its_refs_and_one_that_is_dead_or_odd_costs_no_verdict() 
     assert [c.ref and c.ref.match for c in line.candidates] == ["contains", "dead"]
     assert [ref.match for ref in line.localize.refs] == ["contains", "dead"]
     assert line.health.stopped_at_symptom and not line.health.assumed
+
+
+def test_the_walk_may_cite_a_premise_that_people_vouch_for() -> None:
+    norm = Premise(id="p1", text="Holds bind the desk.", kind="normative", by="desk", at="2031")
+    settings = settings_of()
+    settings = dataclasses.replace(
+        settings, packet=dataclasses.replace(settings.packet, premises=(norm,))
+    )
+    cited = [{"obs": "p1", "path": "text", "value": text} for text in (norm.text, "Nothing binds.")]
+    walk = {"judgeSteps": [{"kind": "verify", "text": "it holds", "ref": ref} for ref in cited]}
+    job = Job(trace_of(STEPS), 0, (row(),), {}, Fidelity(complete=True))
+    line = adjudicate(job, settings)
+    asked = next(line)
+    with pytest.raises(StopIteration) as end:
+        line.send(Reply(text=reply(asked.nonce, verdict(refs=[HELD]), **walk)))
+    steps = end.value.value.line.judge_steps
+    assert [step.ref.match for step in steps] == ["exact", "dead"]
 
 
 def test_what_was_left_out_of_a_packet_is_told_with_the_verdicts() -> None:
