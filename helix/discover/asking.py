@@ -16,11 +16,11 @@ from helix.discover.saturation import Curve, curve, stopped
 from helix.engine.asking import Asker
 from helix.engine.drive import Job, OnEvent, Outcome, run_jobs
 from helix.engine.limits import Limits, share_of
+from helix.ingest.sampling import turn
 from helix.judging import is_usable
 from helix.judging.determiner import DeterminerSettings, determine
 from helix.judging.packet import PacketSettings
 from helix.judging.room import with_room_to_determine
-from helix.model.canonical import digest_bytes
 from helix.model.config import Config
 from helix.model.discovery import Determination
 from helix.model.preference import Preference
@@ -178,8 +178,3 @@ def _kinds(found: Asked, code: Mapping[str, Determination]) -> Iterator[list[str
 
 def _failing(one: Determination) -> bool:
     return one.verdict == "fail"
-
-
-def turn(name: str, seed: int) -> str:
-    """Return when a trace has its turn among others: by seed and id, whatever the batch."""
-    return digest_bytes(str(seed).encode("ascii"), name.encode("utf-8", "backslashreplace"))

@@ -11,8 +11,9 @@ from helix.discover.findings import mined
 from helix.discover.norms import Examined
 from helix.discover.proposing import Proposed
 from helix.files import atomic_write, file_name
+from helix.ingest.sampling import turn
 from helix.ingest.writing import canonical_line
-from helix.model.canonical import canonical_text, digest_bytes
+from helix.model.canonical import canonical_text
 from helix.model.lines import encode_page
 from helix.model.trace import Trace
 from helix.registry import Registry
@@ -106,7 +107,4 @@ def _asked(row: Proposed) -> str:
 
 
 def _drawn(names: Sequence[str], seed: int) -> str | None:
-    head = str(seed).encode("ascii")
-    return min(
-        names, key=lambda n: digest_bytes(head, n.encode("utf-8", "backslashreplace")), default=None
-    )
+    return min(names, key=lambda name: turn(name, seed), default=None)

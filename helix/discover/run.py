@@ -18,7 +18,7 @@ import msgspec
 
 from helix import registry as registries
 from helix.discover.artifacts import write_run
-from helix.discover.asking import Asked, Determiner, turn
+from helix.discover.asking import Asked, Determiner
 from helix.discover.calls import failed
 from helix.discover.categories import Emergent, categories, kinds_of
 from helix.discover.findings import cut_off, determined, merged, mined, roots
@@ -30,6 +30,7 @@ from helix.engine.drive import OnEvent
 from helix.errors import ConfigError, ExitCode, TraceError
 from helix.files import held
 from helix.ingest import Input
+from helix.ingest.sampling import turn
 from helix.model.config import Config
 from helix.model.criterion import Suite
 from helix.model.discovery import Determination

@@ -90,10 +90,11 @@ def _first(
 
 
 def _shuffled(entries: Sequence[ManifestEntry], seed: int) -> list[ManifestEntry]:
-    return sorted(entries, key=lambda entry: _turn(entry.id, seed))
+    return sorted(entries, key=lambda entry: turn(entry.id, seed))
 
 
-def _turn(trace_id: str, seed: int) -> str:
+def turn(trace_id: str, seed: int) -> str:
+    """Return when a trace has its turn among others: by seed and id, whatever the batch."""
     return digest_bytes(str(seed).encode("ascii"), trace_id.encode("utf-8", "backslashreplace"))
 
 
