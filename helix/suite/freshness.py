@@ -22,7 +22,6 @@ LEGS: Final[dict[str, Leg]] = {
 }
 Flag = Literal["fresh", "stale", "not recorded"]
 Action = Literal["nothing", "re-observe", "re-ratify"]
-_OBSERVED: Final[tuple[Event, ...]] = ("mined", "re-observed")
 _RATIFIED: Final[tuple[Event, ...]] = ("ratified",)
 
 
@@ -95,8 +94,8 @@ def _active(living: Living) -> Iterator[Criterion]:
 
 
 def _fresh(living: Living, row: Criterion, version: str) -> Fresh:
-    observed = _under(living, row, _OBSERVED) if row.origin == "mined" else None
-    ratified = _under(living, row, _RATIFIED) if row.ratified else None
+    observed = living.under(row.criterion_id) if row.origin == "mined" else None
+    ratified = living.under(row.criterion_id, _RATIFIED) if row.ratified else None
     depends = [observed] if row.origin == "mined" else []
     depends += [ratified] if row.ratified else []
     flag: Flag = "fresh"
@@ -105,11 +104,6 @@ def _fresh(living: Living, row: Criterion, version: str) -> Fresh:
     elif None in depends:
         flag = "not recorded"
     return Fresh(row.criterion_id, flag, observed, ratified)
-
-
-def _under(living: Living, row: Criterion, events: tuple[Event, ...]) -> str | None:
-    found = [c.subject_version for c in living.changes(row.criterion_id) if c.event in events]
-    return found[-1] if found else None
 
 
 def _upkeep(

@@ -10,10 +10,10 @@ writer; nothing here reads a clock.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -29,6 +29,7 @@ from helix.suite.load import load
 from helix.suite.mined import completed
 
 FOLDER = "living-suite"
+OBSERVED: Final[tuple[Event, ...]] = ("mined", "re-observed")
 _ATTRIBUTES = b"*.suite.yaml text eol=lf merge=union\n*.history.jsonl text eol=lf merge=union\n"
 _ASKED = {"statement", "passCondition", "failCondition", "codeEval", "judgeInputs", "terms",
           "route", "mayNotApply"}  # fmt: skip
@@ -57,6 +58,11 @@ class Living:
         """Return what became of one row, oldest first."""
         return tuple(c for c in self.history if c.criterion_id == criterion_id)
 
+    def under(self, criterion_id: str, events: Collection[Event] = OBSERVED) -> str | None:
+        """Return the subject's version at the last of these events of a row; None: not known."""
+        found = [c.subject_version for c in self.changes(criterion_id) if c.event in events]
+        return found[-1] if found else None
+
 
 @dataclass(frozen=True, slots=True)
 class Signed:
@@ -82,10 +88,10 @@ def upsert(
 ) -> Living:
     """Return the suite with these rows: a known id is changed in its place, a new one appended.
 
-    A tombstone stays one, an equal row leaves no trace, and of a row that other traces show too
-    the history alone tells: its evidence and count are those of when it was found. What people
-    said outlives mining: the origin, the assumptions that they settled, and, while the row asks
-    the same, the ratification.
+    A tombstone stays one, an equal row leaves no trace, and of a row that other traces show too,
+    or those of another version, the history alone tells: its evidence and count are those of when
+    it was found. What people said outlives mining: the origin, the assumptions that they settled,
+    and, while the row asks the same, the ratification.
     SuiteError for a mined row that is not whole (`helix.suite.mined`).
     """
     who = signed or Signed()
@@ -208,7 +214,8 @@ def _with(
         and set(changed) <= {"discovery"}
         and _grounding(row) == _grounding(held_row)
     ):
-        return _seen_again(living, held_row, row, signed) if changed else living
+        newer = signed.subject_version not in (None, living.under(row.criterion_id))
+        return _seen_again(living, held_row, row, signed) if changed or newer else living
     return put(living, row, event, signed) if changed else living
 
 
@@ -217,7 +224,7 @@ def _grounding(row: Criterion) -> str | None:
 
 
 def _seen_again(living: Living, held_row: Criterion, row: Criterion, signed: Signed) -> Living:
-    """Note that other traces show a row too; it stays as it was found, or two people's would part.
+    """Note that a row was found again; it stays as it was found, or two people's would part.
 
     What both change comes out of a merge twice, and each discovery cites traces of its own.
     """

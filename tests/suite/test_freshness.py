@@ -43,6 +43,16 @@ def test_rows_are_flagged_by_the_version_they_were_seen_under() -> None:
     )
 
 
+def test_a_row_that_is_found_again_under_a_new_version_is_fresh() -> None:
+    suite = living("1", None)
+    rows = suite.suite.criteria
+    after = upsert(suite, rows, signed=Signed(why="mined", subject_version="2"))
+    assert after.suite == suite.suite
+    assert freshness(after, "2") == (Fresh("r0", "fresh", "2"), Fresh("r1", "fresh", "2"))
+    assert upsert(after, rows, signed=Signed(why="again", subject_version="2")) == after
+    assert upsert(after, rows, signed=Signed(why="again")) == after
+
+
 def test_an_operators_row_and_a_tombstone_need_nothing() -> None:
     own = Criterion.model_validate({"criterionId": "own", "statement": "Pass = so."})
     suite = upsert(retire(living("1"), "r0", Signed()), [own], event="added")
