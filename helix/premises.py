@@ -41,16 +41,18 @@ def premises(entries: Iterable[Entry]) -> tuple[Premise, ...]:
     """Return the premises that stand after all entries, in the order in which they were given.
 
     A norm or a fact stands until it is withdrawn, or the same words are eliminated; an eliminated
-    assumption is itself a premise: that it does not hold.
+    assumption is itself a premise, that it does not hold, until those words are vouched for.
     """
     found: dict[str, Premise] = {}
     for entry in entries:
         if entry.action == "withdraw":
             found.pop(entry.premise or "", None)
         elif entry.text is not None and entry.action in ("ratify", "verify", "eliminate"):
+            said, against = entry.text, f"This does not hold: {entry.text}"
             if entry.action == "eliminate":
-                found.pop(premise_id(entry.criterion_id, entry.trace_id, entry.text), None)
-            premise = _premise(entry, entry.text)
+                said, against = against, said
+            found.pop(premise_id(entry.criterion_id, entry.trace_id, against), None)
+            premise = _premise(entry, said)
             found.setdefault(premise.id, premise)
     return tuple(found.values())
 
@@ -75,8 +77,7 @@ def premise_id(criterion_id: str, trace_id: str | None, text: str) -> str:
     return f"premise-{digest([criterion_id, trace_id, text])[:12]}"
 
 
-def _premise(entry: Entry, text: str) -> Premise:
-    said = f"This does not hold: {text}" if entry.action == "eliminate" else text
+def _premise(entry: Entry, said: str) -> Premise:
     return Premise(
         id=premise_id(entry.criterion_id, entry.trace_id, said),
         text=said,

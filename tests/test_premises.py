@@ -50,6 +50,15 @@ def test_what_is_withdrawn_or_eliminated_no_longer_stands() -> None:
     assert texts(entry("verify"), entry("eliminate")) == [f"This does not hold: {OPEN}"]
 
 
+@pytest.mark.parametrize("action", ["verify", "ratify"])
+def test_what_is_vouched_for_after_it_was_eliminated_stands_alone(action: Action) -> None:
+    assert texts(entry("eliminate"), entry(action)) == [OPEN]
+    assert texts(entry("eliminate", trace_id="t1"), entry(action)) == [
+        f"This does not hold: {OPEN}",
+        OPEN,
+    ], "what does not hold in one trace may be the norm"
+
+
 def test_only_premises_of_the_criteria_at_hand_are_given(tmp_path: Path) -> None:
     other = Entry(criterion_id="b", action="ratify", text="So.", by="ada", at="2026-01-02")
     log_path(tmp_path).parent.mkdir()
