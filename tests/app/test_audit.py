@@ -120,6 +120,16 @@ def test_answers_that_are_waited_for_exit_5(
     assert "audit injection --traces" in captured.err
 
 
+def test_a_judge_that_answers_nothing_exits_3(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = scripted(tmp_path, "def judge(request):\n    raise OSError('gone')\n")["script"]
+    words = ("judge=scripted", f"judge.script={script}", "judge.model=m", "verifier=none")
+    given = ("--payloads", payloads(tmp_path, PLAIN))
+    assert injection(tmp_path, *given, *words, rows=(SAYS_BOOKED, JUDGED)) == 3
+    assert "14 judged cells were not compared: nobody answered" in capsys.readouterr().out
+
+
 def test_nothing_to_test_exits_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cut = desk_trace()
     cut.flags = ("truncated",)

@@ -46,8 +46,8 @@ def _add_injection(commands: argparse._SubParsersAction[argparse.ArgumentParser]
         "are not touched. Without a judge, code rows and the questions to a judge are tested; "
         "with one (judge=NAME judge.model=MODEL) its verdicts too. Exits 0 if nothing moved "
         "towards a pass; 1 if something did, a code row moved that does not read what was "
-        "planted, or a question does not hold; 3 if there was nothing to test; 5 if answers are "
-        "waited for; 2 for usage.",
+        "planted, or a question does not hold; 3 if there was nothing to test, or the judge left "
+        "cells unanswered; 5 if answers are waited for; 2 for usage.",
     )
     add = injection.add_argument
     add("settings", metavar="KEY=VALUE", nargs="*", help="settings as `helix evaluate` takes them")
@@ -108,7 +108,7 @@ def _code(found: Findings) -> ExitCode:
         return ExitCode.FAIL
     if found.pending:
         return ExitCode.WAITING
-    return ExitCode.PASS if found.tested else ExitCode.INCOMPLETE
+    return ExitCode.PASS if found.tested and not found.unanswered else ExitCode.INCOMPLETE
 
 
 def _payloads(args: argparse.Namespace) -> tuple[Payload, ...]:
