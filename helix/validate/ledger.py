@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from helix.errors import ArtifactError, LabelError
 from helix.files import atomic_write, held
@@ -29,41 +31,45 @@ def uses(state: str | Path) -> list[Use]:
     return found
 
 
-def refuse_second_use(
-    state: str | Path, suite: str, pipelines: Mapping[str, str], *, force: bool
-) -> bool:
-    """Return whether a use is a second one, or raise LabelError where it is not forced.
-
-    `pipelines` holds the digest of each criterion's pipeline.
-    """
-    used = {
-        use.criterion_id: use
-        for use in uses(state)
-        if use.suite == suite and pipelines.get(use.criterion_id) == use.pipeline
-    }
-    if not used or force:
-        return bool(used)
-    names = sorted(used)
+def marked(
+    earlier: Sequence[Use], wanted: Sequence[Use], *, force: bool, who: str = "this judge"
+) -> tuple[Use, ...]:
+    """Return the uses, second ones marked as forced; LabelError where one is and is not forced."""
+    used = {_what(use): use for use in earlier}
+    again = {use.criterion_id: used[_what(use)] for use in wanted if _what(use) in used}
+    if not again or force:
+        return tuple(replace(use, forced=_what(use) in used) for use in wanted)
+    names = sorted(again)
     more = f" and {len(names) - TOLD} more" if len(names) > TOLD else ""
-    first = used[names[0]]
     raise LabelError(
-        f"the test labels were used for {', '.join(names[:TOLD])}{more} under this judge already "
-        f"({first.at}): a judge that is tuned on them looks better than it is. Measure on "
-        "validation.split=dev, or type validation.force=true, which is recorded"
+        f"the test labels were used for {', '.join(names[:TOLD])}{more} under {who} already "
+        f"({again[names[0]].at}): a judge that is tuned on them looks better than it is. Measure "
+        "on validation.split=dev, or type validation.force=true, which is recorded"
     )
+
+
+def shares(earlier: Sequence[Use], use: Use) -> bool:
+    """Whether a label file of a use served the same criterion and pipeline before."""
+    return any(
+        _what(one) == _what(use) and one.labels.keys() & use.labels.keys() for one in earlier
+    )
+
+
+def _what(use: Use) -> tuple[str, str, str]:
+    """Return what may use test labels once."""
+    return use.suite, use.criterion_id, use.pipeline
 
 
 def record(state: str | Path, entries: Sequence[Use]) -> None:
     """Add uses to the ledger, on disk when this returns, and so before a result is seen.
 
-    Refuses as `refuse_second_use` does what another run used since this one began.
+    Refuses what another run used since this one began.
     """
     if not entries:
         return
     folder = Path(state) / FOLDER
     with held(folder, "ledger of test labels in", "type the command again"):
-        for use in entries:
-            mine = {use.criterion_id: use.pipeline}
-            refuse_second_use(state, use.suite, mine, force=use.forced)
-        lines = (encode_line(use) + b"\n" for use in [*uses(state), *entries])
+        earlier = uses(state)
+        marked(earlier, [use for use in entries if not use.forced], force=False)
+        lines = (encode_line(use) + b"\n" for use in [*earlier, *entries])
         atomic_write(folder / NAME, b"".join(lines))

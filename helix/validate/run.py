@@ -28,7 +28,6 @@ from helix.model.validation import (
     Drift,
     Measured,
     Trust,
-    Use,
     Validation,
 )
 from helix.runs import RunFiles
@@ -91,8 +90,7 @@ def _measured(
     # What labels say of a judge says nothing of rows that none of them is about.
     about = task.labelled.criteria
     cells = [cell for cell in cells_of(run, task.labelled.words) if cell.criterion in about]
-    if counts_once(wanted):
-        _use(config, task, at)
+    ledger.record(config.paths.state, task.uses)
     labelled = [cell for cell in cells if cell.human is not None]
     rows = tuple(_rows(config, task, cells, labelled))
     overall = measure(cells, labelled, width=wanted.width, seed=wanted.seed)
@@ -107,7 +105,7 @@ def _measured(
         labels=task.labelled.counts,
         overall=overall,
         criteria=rows,
-        comparison=_compared(config, labelled),
+        comparison=_compared(config, task, labelled),
         drift=_drift(config, task, labelled, at),
         warnings=tuple(_warnings(config, task, labelled, overall, rows)),
     )
@@ -146,13 +144,12 @@ def _standing(klass: str, measured: Measured, *, held_out: bool) -> tuple[Status
     return status_of(measured)
 
 
-def _compared(config: Config, labelled: Sequence[Cell]) -> Comparison | None:
-    against = config.validation.against
-    if against is None:
+def _compared(config: Config, task: Task, labelled: Sequence[Cell]) -> Comparison | None:
+    if task.other is None:
         return None
-    other = cells_of(RunFiles.open(against, "validation.against"), {})
+    other = cells_of(task.other, {})
     states = {Place(cell.trace, cell.criterion): cell.state for cell in other}
-    return compare(labelled, states, Path(against).name)
+    return compare(labelled, states, Path(config.validation.against or "").name)
 
 
 def _drift(config: Config, task: Task, labelled: Sequence[Cell], at: str) -> Drift | None:
@@ -160,25 +157,6 @@ def _drift(config: Config, task: Task, labelled: Sequence[Cell], at: str) -> Dri
         return None
     anchors = task.anchors(config.paths.state)
     return anchors.add(labelled, at=at, replicate=config.sampling.replicate_offset)
-
-
-def _use(config: Config, task: Task, at: str) -> None:
-    """Write into the ledger that the labels of the judged rows are used."""
-    wanted = config.validation
-    uses = [
-        Use(
-            schema_version=VALIDATION_SCHEMA_VERSION,
-            suite=task.suite,
-            criterion_id=criterion,
-            pipeline=pipeline,
-            split=wanted.split,
-            labels=task.labelled.counts.files,
-            at=at,
-            forced=task.second,
-        )
-        for criterion, pipeline in task.judged.items()
-    ]
-    ledger.record(config.paths.state, uses)
 
 
 def _keep(config: Config, task: Task, found: Validation, at: str) -> None:
@@ -196,7 +174,7 @@ def _keep(config: Config, task: Task, found: Validation, at: str) -> None:
             at=at,
             split=found.split,
             seed=found.seed,
-            forced=task.second,
+            forced=task.again(row.criterion_id),
             tpr=row.measured.tpr,
             tnr=row.measured.tnr,
             coverage=row.measured.coverage,

@@ -7,38 +7,50 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import structs
+
 from helix import registry as registries
 from helix.errors import ConfigError
 from helix.evaluate import survey_run
 from helix.model.config import Config, ValidationConfig
-from helix.model.validation import Pipeline
+from helix.model.validation import VALIDATION_SCHEMA_VERSION, Pipeline, Use
 from helix.runs import RunFiles
 from helix.trust import pipeline_digest, pipelines
 from helix.validate import ledger
 from helix.validate.drift import Anchors
 from helix.validate.labelled import LEDGERED, Evaluated, Labelled, read
 
-RUN = "validation.run"
+RUN, AGAINST = "validation.run", "validation.against"
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A measurement that may begin; `second` says that its test labels were used before."""
+    """A measurement that may begin: `other` is the run to compare with.
+
+    `uses` are what the ledger is to hold of it: of its own pipelines, and of the other run's.
+    """
 
     suite: str
     klass: Mapping[str, str]
     pipelines: Mapping[str, Pipeline]
     labelled: Labelled
-    second: bool = False
+    other: RunFiles | None = None
+    uses: tuple[Use, ...] = ()
 
     @property
     def judged(self) -> dict[str, str]:
         """The labelled rows in which a judge has a part, each with its pipeline's digest."""
-        return {
-            criterion: pipeline_digest(self.pipelines[criterion])
-            for criterion in sorted(self.labelled.criteria)
-            if self.klass[criterion] != "code"
-        }
+        return _judged(self.labelled, self.klass, self.pipelines)
+
+    @property
+    def second(self) -> bool:
+        """Whether its test labels were used before."""
+        return any(use.forced for use in self.uses)
+
+    def again(self, criterion: str) -> bool:
+        """Whether the test labels of a row were used before under the pipeline it is judged by."""
+        mine = criterion, self.judged.get(criterion)
+        return any(use.forced and (use.criterion_id, use.pipeline) == mine for use in self.uses)
 
     def anchors(self, state: str) -> Anchors:
         """Return the readings so far of these labels by this pipeline."""
@@ -53,7 +65,6 @@ def prepared(config: Config, now: datetime.datetime) -> Task:
         suite, klass, evaluated, decides = _of_run(RunFiles.open(wanted.run, RUN))
     else:
         suite, klass, evaluated, decides = _to_run(config, now.date())
-    code = frozenset(criterion for criterion, of in klass.items() if of == "code")
     labelled = read(
         wanted.anchors or wanted.labels,
         wanted.adjudicated,
@@ -61,13 +72,66 @@ def prepared(config: Config, now: datetime.datetime) -> Task:
         split="all" if wanted.anchors else wanted.split,
         seed=wanted.seed,
     )
-    task = Task(suite, klass, pipelines(decides, code), labelled)
-    if not counts_once(wanted):
-        return task
-    state = config.paths.state
-    return replace(
-        task, second=ledger.refuse_second_use(state, suite, task.judged, force=wanted.force)
+    other = None if wanted.against is None else RunFiles.open(wanted.against, AGAINST)
+    task = Task(suite, klass, _pipelines(klass, decides), labelled, other)
+    return replace(task, uses=_uses(config, task, now.isoformat(timespec="seconds")))
+
+
+def _uses(config: Config, task: Task, at: str) -> tuple[Use, ...]:
+    """Return the uses of test labels that this is; LabelError for a second one, unless forced."""
+    wanted = config.validation
+    if not (wanted.anchors or counts_once(wanted)):
+        return ()
+    earlier = ledger.uses(config.paths.state)
+    own = _uses_of(task, task.suite, task.judged, wanted, at)
+    theirs: list[Use] = []
+    if task.other is not None:
+        suite, klass, _, decides = _of_run(task.other)
+        judged = _judged(task.labelled, klass, _pipelines(klass, decides))
+        theirs = [use for use in _uses_of(task, suite, judged, wanted, at) if use not in own]
+    read: list[Use] = []
+    if wanted.anchors:
+        # They are read as often as one likes, unless a test used them.
+        own, theirs = ([u for u in uses if ledger.shares(earlier, u)] for uses in (own, theirs))
+    elif readings := task.anchors(config.paths.state).readings:
+        read = [structs.replace(use, at=readings[0].at) for use in own]
+    return (
+        *ledger.marked([*read, *earlier], own, force=wanted.force),
+        *ledger.marked(earlier, theirs, force=wanted.force, who=f"the judge of {AGAINST}"),
     )
+
+
+def _uses_of(
+    task: Task, suite: str, judged: Mapping[str, str], wanted: ValidationConfig, at: str
+) -> list[Use]:
+    return [
+        Use(
+            schema_version=VALIDATION_SCHEMA_VERSION,
+            suite=suite,
+            criterion_id=criterion,
+            pipeline=pipeline,
+            split="all" if wanted.anchors else wanted.split,
+            labels=task.labelled.counts.files,
+            at=at,
+            forced=False,
+        )
+        for criterion, pipeline in judged.items()
+    ]
+
+
+def _judged(
+    labelled: Labelled, klass: Mapping[str, str], known: Mapping[str, Pipeline]
+) -> dict[str, str]:
+    """Return the labelled rows that a run judges; one that it does not have is none of them."""
+    return {
+        criterion: pipeline_digest(known[criterion])
+        for criterion in sorted(labelled.criteria)
+        if klass.get(criterion, "code") != "code"
+    }
+
+
+def _pipelines(klass: Mapping[str, str], decides: dict[str, Any]) -> dict[str, Pipeline]:
+    return pipelines(decides, frozenset(name for name, of in klass.items() if of == "code"))
 
 
 def counts_once(wanted: ValidationConfig) -> bool:

@@ -215,6 +215,34 @@ def test_two_runs_are_compared_on_the_same_labels(desk: Desk) -> None:
     assert pairs.difference == pytest.approx(-58 / 123)
 
 
+def test_a_comparison_on_test_labels_is_a_use_by_the_other_judge_too(desk: Desk) -> None:
+    other = {"backend": "scripted", "model": "desk-2", "script": str(desk.folder / "script.py")}
+    evaluate(desk.config({}, judge=other), run_dir=desk.folder / "theirs")
+    against = {**HELD_OUT, "against": str(desk.folder / "theirs")}
+    found = desk.validate(against).validation
+    assert found is not None and not found.forced
+    both = uses(desk.folder / "state")
+    assert len({use.pipeline for use in both}) == 2 and not any(use.forced for use in both)
+    with pytest.raises(LabelError, match="were used for polite under this judge already"):
+        desk.validate(HELD_OUT, judge=other)
+    third = {**other, "model": "desk-3"}
+    with pytest.raises(LabelError, match=r"under the judge of validation\.against already"):
+        desk.validate(against, judge=third)
+    forced = desk.validate({**against, "force": True}, judge=third).validation
+    assert forced is not None and forced.forced
+    assert [use.forced for use in uses(desk.folder / "state")] == [False, False, False, True]
+    own = polite(
+        desk.validate({"labels": ["labels.jsonl"], "against": against["against"]}).validation
+    )
+    assert own.status is None and len(uses(desk.folder / "state")) == 4
+
+
+def test_a_run_to_compare_with_is_looked_for_before_anything_is_spent(desk: Desk) -> None:
+    with pytest.raises(ArtifactError, match=r"validation\.against: .* must be the folder of a"):
+        desk.validate({"labels": ["labels.jsonl"], "against": str(desk.folder / "nowhere")})
+    assert not (desk.folder / "run0").exists()
+
+
 def test_an_example_in_the_prompt_is_no_label_to_measure_by(desk: Desk) -> None:
     shot = "{trace_id: case-000, split: train, text: a note, critique: it says so, result: pass}"
     suite = desk.folder / "suite.yaml"
@@ -249,6 +277,22 @@ def test_anchors_tell_a_judge_that_drifted(desk: Desk) -> None:
     assert [name for name, change in now.changes.items() if change.moved] == ["tpr"]
     assert now.readings == 3
     assert not (desk.folder / "state/validation/ledger.jsonl").exists()
+
+
+def test_labels_are_anchors_or_a_test_and_not_both_unless_it_is_recorded(desk: Desk) -> None:
+    anchors: dict[str, Any] = {"anchors": ["labels.jsonl"]}
+    desk.validate(anchors)
+    with pytest.raises(LabelError, match="were used for polite"):
+        desk.validate(HELD_OUT)
+    desk.validate({**HELD_OUT, "force": True})
+    with pytest.raises(LabelError, match="were used for polite"):
+        desk.validate(anchors)
+    desk.label("few.jsonl", [("case-000", "pass")])
+    desk.validate({"anchors": ["few.jsonl"]})
+    assert [use.forced for use in uses(desk.folder / "state")] == [True]
+    again = desk.validate({**anchors, "force": True}).validation
+    assert again is not None and again.forced
+    assert [use.forced for use in uses(desk.folder / "state")] == [True, True]
 
 
 def drift(found: Validation | None) -> Drift:
