@@ -98,7 +98,8 @@ def _price(config: JudgeConfig, section: str) -> Price | None:
     given = [config.extra.get(name) for name in PRICES]
     if given == [None, None]:
         return None
-    prices = [float(one) for one in given if isinstance(one, int | float) and 0 <= one < math.inf]
+    numbers = [one for one in given if isinstance(one, int | float) and not isinstance(one, bool)]
+    prices = [float(one) for one in numbers if 0 <= one < math.inf]
     if len(prices) != len(PRICES):
         both = " and ".join(f"{section}.extra.{name}" for name in PRICES)
         raise PinError(f"{both} must be two prices in USD (got {given[0]} and {given[1]})")

@@ -107,7 +107,17 @@ def test_who_judges_may_not_verify_however_the_name_is_spelled(name: str) -> Non
 
 @pytest.mark.parametrize(
     ("prompt", "completion"),
-    [(1, None), (None, 1), ("x", 1), (1, -1), (float("inf"), 1), (float("nan"), 1), (True, "1")],
+    [
+        (1, None),
+        (None, 1),
+        ("x", 1),
+        (1, -1),
+        (float("inf"), 1),
+        (float("nan"), 1),
+        (True, "1"),
+        (True, 1),
+        (0, False),
+    ],
 )
 def test_a_price_is_two_prices(prompt: Any, completion: Any) -> None:
     given = dict(zip(PRICES, (prompt, completion), strict=True))
