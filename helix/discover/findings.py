@@ -28,6 +28,8 @@ LED = {
 }
 """Whose finding follows from whose, where both are about one call."""
 MOST_REFS, MOST_STEPS, LONGEST = 6, 20, 200
+HABIT = "what most traces do is what every trace should do"
+"""The same words for any batch: what people say of an assumption is known by its text."""
 UNREAD = "code detected nothing, and nobody has read the trace"
 
 
@@ -90,9 +92,7 @@ def _detection(trial: Trial, trace: Trace, refs: tuple[Ref, ...], led_by: Norm |
     norm = trial.norm
     assumptions = []
     if norm.strength == "habit":
-        kept, n = len(trial.passes), len(trial.passes) + len(trial.fails)
-        text = f"what {kept} of {n} traces do is what every trace should do"
-        assumptions.append(Assumption(text=text, kind="normative"))
+        assumptions.append(Assumption(text=HABIT, kind="normative"))
     if led_by is not None:
         text = f"'{led_by.kind}' in the same call led to this"
         assumptions.append(Assumption(text=text, kind="factual-intent"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,17 @@ def test_every_criterion_is_observed_and_lints(found: Discovered, folder: Path) 
     for row in found.rows:
         assert row.criterion.discovery is not None
         assert row.criterion.discovery.grounding == "observed"
+
+
+def test_an_assumption_reads_alike_whatever_batch_it_comes_from(found: Discovered) -> None:
+    texts = {
+        assumption.text
+        for one in found.determinations
+        for detection in one.detections
+        for assumption in detection.assumptions
+        if assumption.kind == "normative"
+    }
+    assert texts and not any(re.search(r"\d", text) for text in texts)
 
 
 @pytest.mark.parametrize("seed", [11, 23])
