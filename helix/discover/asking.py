@@ -12,7 +12,7 @@ from pathlib import Path
 
 from helix.backends.dispatch import Tray, trays
 from helix.discover.categories import key_of
-from helix.discover.saturation import Curve, curve, stopped
+from helix.discover.saturation import Curve, curve, stopped, went_quiet
 from helix.engine.asking import Asker
 from helix.engine.drive import Job, OnEvent, Outcome, run_jobs
 from helix.engine.limits import Limits, share_of
@@ -103,7 +103,7 @@ class Determiner:
                 if found.pending:
                     # What they will say decides which traces are asked about next.
                     break
-                if found.curve.saturated_at is not None and len(found.order) < len(traces):
+                if went_quiet(found.curve) and len(found.order) < len(traces):
                     found.curve = stopped(found.curve)
                     break
                 opened.append(self._backend())

@@ -39,6 +39,12 @@ def curve(kinds: Iterable[Sequence[str]], window: int = WINDOW) -> Curve:
     return Curve(window=window, known=tuple(known), saturated_at=saturated)
 
 
+def went_quiet(found: Curve) -> bool:
+    """Whether the last `window` traces brought nothing new; a point before them does not tell."""
+    counts = (0, *found.known)
+    return len(counts) > found.window and counts[-1] == counts[-1 - found.window]
+
+
 def stopped(found: Curve) -> Curve:
     """Return a curve at whose end asking was stopped."""
     return msgspec.structs.replace(found, stopped=True)

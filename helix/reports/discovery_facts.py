@@ -185,6 +185,11 @@ def saturation(report: DiscoveryReport) -> str:
         return f"not saturated: the last {window} brought new kinds, or there were too few to tell"
     how = "asking stopped there" if record.stopped else "all were examined all the same"
     quiet = f"{counted(record.window, 'trace')} without a new kind"
+    known = report.curve.known if report.curve else ()
+    later = known[-1] - known[record.saturated_at - 1] if len(known) > record.saturated_at else 0
+    if later:
+        quiet += f", but {counted(later, 'new kind')} came after them"
+        how = f"asking stopped after {counted(len(known), 'trace')}" if record.stopped else how
     return f"saturated after {counted(record.saturated_at, 'trace')}, {quiet}; {how}"
 
 

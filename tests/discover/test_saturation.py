@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix.discover.saturation import curve
+from helix.discover.saturation import curve, went_quiet
 
 RUNS = st.lists(st.lists(st.sampled_from("abcdef"), max_size=3), max_size=40)
 
@@ -30,3 +30,17 @@ def test_later_traces_do_not_move_the_point(
     first = curve(runs, window)
     if first.saturated_at is not None:
         assert curve(runs + more, window).saturated_at == first.saturated_at
+
+
+@given(RUNS, st.integers(1, 10))
+def test_asking_may_stop_only_where_the_last_window_brought_nothing_new(
+    runs: list[list[str]], window: int
+) -> None:
+    before = {kind for run in runs[:-window] for kind in run}
+    fresh = {kind for run in runs[-window:] for kind in run} - before
+    assert went_quiet(curve(runs, window)) == (len(runs) >= window and not fresh)
+
+
+def test_a_new_kind_at_the_end_of_a_batch_goes_on_whatever_was_quiet_before_it() -> None:
+    found = curve([["a"], [], [], ["b"]], 2)
+    assert (found.saturated_at, went_quiet(found)) == (3, False)

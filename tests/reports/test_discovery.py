@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import yaml
 from rich.cells import cell_len
 
 from helix.app.cli import main
+from helix.discover.saturation import curve
 from helix.model.discovery import Triage
 from helix.reports import discovery as composer
 from helix.reports import discovery_facts as facts
@@ -21,6 +23,7 @@ from helix.reports.discovered import discovered_text
 from helix.reports.discovery import DiscoveryReport
 from helix.reports.discovery_documents import discovery_json, discovery_markdown
 from helix.reports.discovery_page import drawn, render_discovery
+from helix.reports.run import RunMeta
 from helix.reports.visible import visible
 from tests.reports.findings import NASTY, determined, discovery, record
 from tests.reports.pages import Page
@@ -82,6 +85,32 @@ def test_proof_of_work_says_who_read_what_and_what_nobody_read(made: DiscoveryRe
     assert told["detectors"].startswith("3 suggested 4 checks; they detected: duplicate 3, ")
 
 
+@pytest.mark.parametrize(
+    ("stopped", "kinds", "told"),
+    [
+        (True, [], "5 traces, 3 traces without a new kind; asking stopped there"),
+        (
+            True,
+            ["c"],
+            "5 traces, 3 traces without a new kind, but 1 new kind came after them; "
+            "asking stopped after 6 traces",
+        ),
+        (
+            False,
+            ["c"],
+            "5 traces, 3 traces without a new kind, but 1 new kind came after them; "
+            "all were examined all the same",
+        ),
+    ],
+)
+def test_new_kinds_after_the_quiet_window_are_told(
+    stopped: bool, kinds: list[str], told: str
+) -> None:
+    shown = [["a"], ["b"], [], [], [], *([kinds] if kinds else [])]
+    report = replace(discovery(stopped=stopped), curve=curve(shown, 3))
+    assert facts.saturation(report) == f"saturated after {told}"
+
+
 def test_what_was_not_recorded_is_said_and_is_not_zero() -> None:
     bare = discovery(detectors=None, usage={"calls": 4, "cacheHits": 0, "costMicroUsd": None})
     assert dict(facts.proof(bare))["detectors"] == "not recorded"
@@ -130,6 +159,10 @@ def test_a_discovery_that_waits_says_so_and_that_nobody_has_read_yet() -> None:
     assert dict(facts.proof(waiting))["read by"] == "nobody yet"
     assert "read by nobody 6 of 6, 5 of them waiting for an answer" in text(waiting)
     assert "5 waiting for an answer" in Page(render_discovery(waiting).decode()).elements[0].text
+    told = ("Waiting: 5 traces for answers; run the same command again:", "  helix discover")
+    page = Page(render_discovery(replace(waiting, meta=RunMeta(waiting=told))).decode())
+    (waits,) = page.all("details", "waits")
+    assert waits.text == "".join(told) and "open" in waits.attributes
 
 
 def test_a_discovery_of_nothing_is_shown_as_that() -> None:
