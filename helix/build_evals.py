@@ -23,7 +23,7 @@ from helix.model.criterion import Criterion
 from helix.model.judges import CriterionVerdict, JudgeSpec, Shot
 from helix.model.lines import encode_line
 from helix.model.splits import split_of
-from helix.model.verdict import MatrixVerdictFile, Ref, Verdict
+from helix.model.verdict import MatrixVerdictFile, Ref, Verdict, by_code_alone
 from helix.suite.dumping import suite_page
 
 SUITE, JUDGES, VERDICTS = "suite.yaml", "judges.jsonl", "criterion-verdicts.jsonl"
@@ -127,9 +127,7 @@ def _candidates(lines: Iterable[MatrixVerdictFile], seed: int) -> dict[str, list
 
 def _shows(verdict: Verdict) -> bool:
     """Whether a verdict is a judge's, decided, and not one that its verifier failed on."""
-    if verdict.result == "uncertain" or verdict.produced_by == "code":
-        return False
-    if verdict.code is not None and verdict.code.result != "pass":
+    if verdict.result == "uncertain" or by_code_alone(verdict):
         return False
     return verdict.verification is None or verdict.verification.status != "failed"
 

@@ -30,7 +30,13 @@ from helix.model.scorecard import (
     Ratio,
     Verification,
 )
-from helix.model.verdict import CellState, MatrixVerdictFile, NotApplicable, Verdict
+from helix.model.verdict import (
+    CellState,
+    MatrixVerdictFile,
+    NotApplicable,
+    Verdict,
+    by_code_alone,
+)
 from helix.model.verdict import Verification as VerdictVerification
 
 NAMED = 50
@@ -230,8 +236,7 @@ class RunTally:
                 rows[criterion].not_adjudicated += 1
         for excused in line.not_applicable:
             self.produced[excused.produced_by] += 1
-            guarded = excused.code is not None and excused.code.result == "na"
-            if excused.produced_by != "code" and not guarded:
+            if not by_code_alone(excused):
                 self._verified(excused.verification, rows.get(excused.criterion_id), policy)
         for verdict in line.verdicts:
             self.add_verdict(verdict, rows.get(verdict.criterion_id), policy)
@@ -254,10 +259,9 @@ class RunTally:
             for tally in (self, row) if row is not None else (self,):
                 tally.decided += 1
                 tally.grounded += verdict.grounded
-        by_code = verdict.code is not None and verdict.code.result != "pass"
-        if verdict.produced_by == "code" or by_code:
-            return
-        self._verified(verdict.verification, None if verdict.result == "uncertain" else row, policy)
+        if not by_code_alone(verdict):
+            sure = verdict.result != "uncertain"
+            self._verified(verdict.verification, row if sure else None, policy)
 
     def _verified(
         self, verification: VerdictVerification | None, row: RowTally | None, policy: Policy
@@ -358,8 +362,7 @@ def _by_judge(line: MatrixVerdictFile, criterion: str) -> bool:
     cells: tuple[Verdict | NotApplicable, ...] = (*line.verdicts, *line.not_applicable)
     for cell in cells:
         if cell.criterion_id == criterion:
-            half = cell.code is not None and cell.code.result != "pass"
-            return cell.produced_by != "code" and not half
+            return not by_code_alone(cell)
     return criterion in line.not_adjudicated
 
 

@@ -28,6 +28,7 @@ from helix.model.verdict import (
     NotApplicable,
     Ref,
     Verdict,
+    by_code_alone,
 )
 
 Level = Literal["error", "warning"]
@@ -172,7 +173,7 @@ def _filled(verdict: Verdict, terms: Sequence[str]) -> Iterator[tuple[Kind, str]
         yield "no-block", "is uncertain, and does not say what it is blocked by"
     if decided and not verdict.refs:
         yield "no-refs", "is decided, and cites nothing"
-    if _by_code(verdict):
+    if by_code_alone(verdict):
         held = ("litmus", "bindings", "assumptions")
         if named := [name for name in held if getattr(verdict, name)]:
             yield "interpretation", f"is by code, and holds {', '.join(named)}"
@@ -188,15 +189,10 @@ def _filled(verdict: Verdict, terms: Sequence[str]) -> Iterator[tuple[Kind, str]
         yield "unbound-term", f"is decided, and binds no referent of: {', '.join(missing)}"
 
 
-def _by_code(cell: Verdict | NotApplicable) -> bool:
-    """Whether code alone made a cell: a code row, or a hybrid whose code half did not pass."""
-    return cell.produced_by == "code" or (cell.code is not None and cell.code.result != "pass")
-
-
 def _looked_up(
     cell: Verdict | NotApplicable, refs: Sequence[Ref], ground: Ground
 ) -> tuple[Ref, ...]:
-    return resolve_refs(ground.trace, refs) if _by_code(cell) else ground.resolved(refs)
+    return resolve_refs(ground.trace, refs) if by_code_alone(cell) else ground.resolved(refs)
 
 
 def _cited(verdict: Verdict, ground: Ground) -> Iterator[tuple[Kind, str]]:
@@ -207,14 +203,14 @@ def _cited(verdict: Verdict, ground: Ground) -> Iterator[tuple[Kind, str]]:
     yield from _dead([r for r in refs if decided or (r.obs, r.path, r.value) not in told])
     if verdict.code is not None:
         yield from _dead(resolve_refs(ground.trace, verdict.code.refs))
-    if _by_code(verdict) or not decided or not _ABSENCE.search(verdict.claim or ""):
+    if by_code_alone(verdict) or not decided or not _ABSENCE.search(verdict.claim or ""):
         return
     if all_weak(refs[: len(verdict.refs)]):
         yield "absence", "states an absence, and names no inspected field and no scan"
 
 
 def _excused(entry: NotApplicable, ground: Ground | None) -> Iterator[tuple[Kind, str]]:
-    if not _by_code(entry) and not entry.refs:
+    if not by_code_alone(entry) and not entry.refs:
         yield "no-refs", "is said not to apply, and cites nothing"
     if not says(entry.critique):
         yield "no-critique", "has no critique"

@@ -160,6 +160,11 @@ class NotApplicable(Shape, frozen=True, kw_only=True):
     verification: Verification | None = None
 
 
+def by_code_alone(cell: Verdict | NotApplicable) -> bool:
+    """Whether code alone made a cell: a code row, or a hybrid whose code half did not pass."""
+    return cell.produced_by == "code" or (cell.code is not None and cell.code.result != "pass")
+
+
 class Understanding(Shape, frozen=True, kw_only=True):
     """What the judge says the agent is and was asked, given and inferred kept apart."""
 
