@@ -139,7 +139,7 @@ def estimate(config: Config, registry: Registry, suite: Suite | None = None) -> 
 def _roles(prepared: Prepared) -> dict[str, Questions]:
     draws = prepared.config.cache.refresh == "unusable"
     roles = {"judge": Questions(prepared.judge, prepared.pin, draws)}
-    if prepared.verifier is not None and prepared.judge.asks:
+    if prepared.verifier is not None:
         roles["verifier"] = Questions(prepared.verifier.judge, prepared.verifier.pin, draws)
     return roles
 

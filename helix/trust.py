@@ -74,15 +74,13 @@ def standing(
 
     What was measured under another pipeline comes back with the status stale.
     """
-    found = {path.stem: path for path in _folder(state, suite, criterion).glob("*.json")}
-    own = found.get(pipeline_digest(pipeline))
-    if own is not None:
+    own = _folder(state, suite, criterion) / f"{pipeline_digest(pipeline)}.json"
+    if own.exists():
         trust = _read(own)
         return trust, trust.reason
-    earlier = sorted((_read(path) for path in found.values()), key=lambda trust: trust.at)
-    if not earlier:
+    last = last_measured(state, suite, criterion)
+    if last is None:
         return None, "never measured against labels"
-    last = earlier[-1]
     changed = " and ".join(_changed(last.pipeline, pipeline))
     reason = f"{changed} changed since it was {last.status}"
     return msgspec.structs.replace(last, status="stale", reason=reason), reason

@@ -57,7 +57,7 @@ class Work:
     def open_judges(self) -> None:
         """Open who is asked, where a row needs it, so that a wrong setting stops the run early."""
         prepared = self.prepared
-        if not prepared.judge.asks or all(r.method == "deterministic" for r in prepared.rows):
+        if not prepared.judge.asks:
             return
         self._open("judge", prepared.judge, prepared.config.judge)
         if prepared.verifier is not None:
