@@ -1,5 +1,6 @@
 """Discovery: criteria that emerge from traces, with the evidence that they came from."""
 
-from helix.discover.run import Discovered, discover, planned
+from helix.discover.discovered import Discovered
+from helix.discover.run import discover, planned
 
 __all__ = ["Discovered", "discover", "planned"]

@@ -7,13 +7,14 @@ import platform
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 import helix
 from helix.discover import fixtures
 from helix.discover.categories import was_read
+from helix.discover.discovered import Discovered
 from helix.files import atomic_write
 from helix.model.discovery import Determination, DiscoveryRecord, MinedRow, Triage
 from helix.model.lines import encode_line, encode_page
@@ -26,9 +27,6 @@ from helix.runmeta import awareness
 from helix.subject import subject_of
 from helix.suite.dumping import suite_page
 from helix.survey import manifest_lines
-
-if TYPE_CHECKING:
-    from helix.discover.run import Discovered
 
 DETERMINATIONS, SUITE = "determinations.jsonl", "criteria.suite.yaml"
 

@@ -18,22 +18,21 @@ import msgspec
 
 from helix import registry as registries
 from helix.discover.artifacts import write_run
-from helix.discover.asking import Asked, Determiner
+from helix.discover.asking import Determiner
 from helix.discover.calls import failed
-from helix.discover.categories import Emergent, categories, kinds_of
+from helix.discover.categories import categories, kinds_of
+from helix.discover.discovered import Discovered
 from helix.discover.findings import cut_off, determined, merged, mined, roots
-from helix.discover.fixtures import Fixture, chosen, held_out
-from helix.discover.norms import Examined, Trial
-from helix.discover.proposing import Labelled, Proposed, known_as, proposals
-from helix.discover.saturation import Curve, curve
+from helix.discover.fixtures import chosen, held_out
+from helix.discover.norms import Examined
+from helix.discover.proposing import Labelled, known_as, proposals
+from helix.discover.saturation import curve
 from helix.engine.drive import OnEvent
 from helix.errors import ConfigError, ExitCode, TraceError
 from helix.files import held
 from helix.ingest import Input
 from helix.ingest.sampling import turn
 from helix.model.config import Config
-from helix.model.criterion import Suite
-from helix.model.discovery import Determination
 from helix.model.manifest import LoadFailure, Survey
 from helix.model.preference import Preference
 from helix.model.sound import faults
@@ -44,42 +43,6 @@ from helix.suite import living
 from helix.suite.compile import SeverityRule
 from helix.suite.mined import completed
 from helix.survey import choose, look, routed
-
-
-@dataclass(slots=True)
-class Discovered:
-    """What came of a discovery, before and after it was written."""
-
-    config: Config
-    survey: Survey
-    folder: Path
-    examined: Examined
-    trials: list[Trial]
-    determinations: list[Determination]
-    emergent: Emergent
-    rows: list[Proposed]
-    fixtures: list[Fixture]
-    curve: Curve
-    asked: Asked | None = None
-    preferences: tuple[Preference, ...] = ()
-    grown: tuple[str, ...] = ()
-    living: Path | None = None
-
-    @property
-    def suite(self) -> Suite:
-        """The criteria as a suite file."""
-        return Suite(
-            suite=self.config.subject.name, criteria=tuple(row.criterion for row in self.rows)
-        )
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """0 when the work was done, 5 where answers are awaited, 4 where something broke."""
-        if self.asked is not None and self.asked.broken:
-            return ExitCode.INTERNAL
-        if self.asked is not None and self.asked.pending:
-            return ExitCode.WAITING
-        return ExitCode.PASS
 
 
 @dataclass(slots=True)
