@@ -173,6 +173,12 @@ def validation_line(card: Scorecard) -> str:
     return f"{told} of {counted(sum(counts.values()), 'judged criterion', 'judged criteria')}"
 
 
+def all_measured(card: Scorecard) -> bool:
+    """Return whether every judged criterion was measured against labels under this pin."""
+    counts: Mapping[str, int] = card.validation.get("criteria", {})
+    return bool(counts) and not counts.keys() & {"unvalidated", "stale"}
+
+
 def labels_note(card: Scorecard) -> str | None:
     """Return why nothing is known of how often the judge is right; None where something is."""
     judged = [row.standing for row in card.criteria if row.standing is not None]

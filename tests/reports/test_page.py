@@ -331,6 +331,19 @@ def test_what_a_message_says_is_shown_once_and_evidence_leads_to_it() -> None:
     assert mark.text == "data engineer" and mark.inside("step").attributes["id"] == "t0-s1"  # type: ignore[union-attr]
 
 
+def test_what_waits_for_answers_is_said_in_the_page_as_text(made: RunReport) -> None:
+    lines = (
+        "Waiting: 9 questions in here",
+        *(f"  <b>{n}</b>" for n in range(9)),
+        "  helix evaluate",
+    )
+    found = Page(render_html(replace(made, meta=replace(made.meta, waiting=lines))).decode())
+    (waits,) = found.all("details", "waits")
+    assert waits.text.strip().splitlines() == [lines[0] + lines[1], *lines[2:]]
+    assert "open" not in waits.attributes and waits.inside("hero")
+    assert not Page(render_html(made).decode()).all("details", "waits")
+
+
 def test_waivers_and_known_failures_stand_in_the_page() -> None:
     waiver = {"criterion": "confirm-before-send", "by": "the owner", "reason": "known",
               "expires": "2031-05-01", "expired": False}  # fmt: skip

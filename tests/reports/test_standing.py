@@ -13,6 +13,7 @@ from helix.reports.documents import render_markdown
 from helix.reports.html import render_html
 from helix.reports.run import RunReport
 from helix.reports.terminal import render_text
+from tests.reports.pages import Page
 from tests.reports.sample import report
 
 MEASURED = Standing(
@@ -91,6 +92,26 @@ def test_the_whole_is_told_by_standing_or_as_unvalidated() -> None:
         card, validation={"status": "unvalidated", "criteria": {"unvalidated": 3}}
     )
     assert summary.validation_line(none) == "unvalidated for this pin"
+
+
+@pytest.mark.parametrize(
+    ("counts", "measured"),
+    [
+        ({"validated": 3}, True),
+        ({"provisional": 1, "rejected": 2}, True),
+        ({"unvalidated": 1, "validated": 2}, False),
+        ({"stale": 1, "validated": 2}, False),
+        ({}, False),
+    ],
+)
+def test_the_box_is_dashed_while_a_judged_row_was_not_measured_under_this_pin(
+    counts: dict[str, int], measured: bool
+) -> None:
+    made = report(2)
+    card = msgspec.structs.replace(made.scorecard, validation={"criteria": counts})
+    page = Page(render_html(replace(made, scorecard=card)).decode())
+    (box,) = page.all("div", "box")
+    assert ("measured" in box.classes) is measured
 
 
 def test_every_report_says_it_beside_the_rate() -> None:
