@@ -146,7 +146,6 @@ def resolve(value: Any, steps: tuple[Step, ...]) -> Any:
 
 
 @lru_cache(maxsize=4096)
-@lru_cache(maxsize=4096)
 def render_steps(steps: tuple[Step, ...]) -> str:
     """Spell steps as a relative path, the form refs use."""
     path = "".join(map(spelled, steps))
