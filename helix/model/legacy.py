@@ -24,15 +24,17 @@ def read_line(data: bytes) -> MatrixVerdictFile:
     ValueError where it is no verdict line.
     """
     raw = decode(data)[0]
-    version = raw.get("schemaVersion") if isinstance(raw, dict) else None
-    if isinstance(version, str) and _major(version) >= _major(VERDICT_SCHEMA_VERSION):
-        if _major(version) > _major(VERDICT_SCHEMA_VERSION):
-            wanted = _major(VERDICT_SCHEMA_VERSION)
-            raise ValueError(f"schemaVersion must be {wanted}.x or older (got {version})")
+    named = raw.get("schemaVersion") if isinstance(raw, dict) else None
+    # Whoever wrote a number has named a version too.
+    version = UNVERSIONED if named is None else str(named)
+    wanted = _major(VERDICT_SCHEMA_VERSION)
+    if _major(version) > wanted:
+        raise ValueError(f"schemaVersion must be {wanted}.x or older (got {version})")
+    if _major(version) == wanted:
         return decode_line(data, MatrixVerdictFile)
     if not isinstance(raw, dict) or not all(key in raw for key in _NEEDED):
         raise ValueError(f"a verdict line must be an object with {' and '.join(_NEEDED)}")
-    return _legacy(raw)
+    return _legacy(raw, version)
 
 
 def is_current(line: MatrixVerdictFile) -> bool:
@@ -45,8 +47,9 @@ def _major(version: str) -> int:
     return int(word) if word.isascii() and word.isdigit() and len(word) < 9 else 0
 
 
-def _legacy(raw: dict[str, Any]) -> MatrixVerdictFile:
-    parts: dict[str, Any] = {"fidelity": Fidelity(complete=True), "dense_map": None}
+def _legacy(raw: dict[str, Any], version: str) -> MatrixVerdictFile:
+    unknown = Fidelity(complete=False, reason="not recorded")
+    parts: dict[str, Any] = {"fidelity": unknown, "dense_map": None}
     for field in msgspec.structs.fields(MatrixVerdictFile):
         if field.encode_name not in raw:
             continue
@@ -58,9 +61,7 @@ def _legacy(raw: dict[str, Any]) -> MatrixVerdictFile:
                 raise
     if parts["dense_map"] is None:
         parts["dense_map"] = {v.criterion_id: v.result for v in parts["verdicts"]}
-    return MatrixVerdictFile(
-        **{**parts, "schema_version": str(raw.get("schemaVersion", UNVERSIONED))}
-    )
+    return MatrixVerdictFile(**{**parts, "schema_version": version})
 
 
 def _known(value: Any, kind: Any) -> Any:

@@ -190,6 +190,7 @@ def test_an_older_line_loads_and_is_taken_back_only_where_nothing_resolves() -> 
     line = read_line(json.dumps(LEGACY).encode())
     assert isinstance(line, MatrixVerdictFile) and line.schema_version == "0"
     assert line.dense_map == {"a": "pass", "b": "fail", "c": "pass", "d": "uncertain"}
+    assert (line.fidelity.complete, line.fidelity.reason) == (False, "not recorded")
     found = Linted()
     kept = found.add(line, loan(), terms={}, channels=[])
     assert found.taken_back == [("t1", "b")]
@@ -211,13 +212,26 @@ def test_an_older_line_loads_and_is_taken_back_only_where_nothing_resolves() -> 
         (b'{"verdicts": []}', "must be an object with trajectoryId and verdicts"),
         (b'{"trajectoryId": "t", "verdicts": [{"criterionId": "a"}]}', "missing"),
         (b'{"trajectoryId": "t", "verdicts": [], "schemaVersion": "2.0"}', "must be 1.x or older"),
+        (b'{"trajectoryId": "t", "verdicts": [], "schemaVersion": 2}', "must be 1.x or older"),
         (b'{"trajectoryId": "t", "schemaVersion": "1.0", "x": 1}', "unknown field"),
+        (b'{"trajectoryId": "t", "verdicts": [], "schemaVersion": 1}', "schemaVersion"),
         (b"{", "Expecting property name"),
     ],
 )
 def test_what_is_no_verdict_line_is_refused(data: bytes, text: str) -> None:
     with pytest.raises(ValueError, match=text):
         read_line(data)
+
+
+@pytest.mark.parametrize(
+    ("fidelity", "complete"),
+    [({"complete": True}, True), ({"complete": "who knows"}, False), (None, False)],
+)
+def test_what_an_older_line_does_not_say_of_its_recording_is_not_complete(
+    fidelity: Any, complete: bool
+) -> None:
+    line = read_line(json.dumps({**LEGACY, "schemaVersion": None, "fidelity": fidelity}).encode())
+    assert (line.schema_version, line.fidelity.complete) == ("0", complete)
 
 
 def test_a_premise_that_was_vouched_for_is_evidence_where_it_is_about_the_row_and_the_trace() -> (
