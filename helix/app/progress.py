@@ -141,10 +141,10 @@ def _spent(used: Meter | None, kept: int) -> list[str]:
     told.append(f"{used.calls:,} call{'s' if used.calls > 1 else ''}")
     tokens = (used.prompt_tokens, used.completion_tokens)
     if any(tally.recorded for tally in tokens):
-        more = "+" if any(map(_lacks, tokens)) else ""
+        more = "+" if used.lost or any(map(_lacks, tokens)) else ""
         told.append(f"{sum(tally.total for tally in tokens):,}{more} tokens")
     if used.cost_micro_usd.recorded:
-        more = "+" if _lacks(used.cost_micro_usd) else ""
+        more = "+" if used.lost or _lacks(used.cost_micro_usd) else ""
         told.append(f"${used.cost_micro_usd.total / MICRO:.4f}{more}")
     return told
 

@@ -118,6 +118,7 @@ class Budget:
             self._meter.spend(answer)
             hold.model.learn(hold.characters, answer)
         elif isinstance(answer, NoReply) or answer.cause == "timeout":
+            self._meter.lost += 1
             hold.model.lost[0] += hold.prompt
             hold.model.lost[1] += hold.answer
         self._settled.set()

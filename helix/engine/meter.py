@@ -34,13 +34,15 @@ class Meter:
     """Backend requests that were sent, replies that the cache gave, tokens and money.
 
     `calls` counts attempts, failed ones too. Tokens and money are those of live replies; a reply
-    that recorded none is in `unrecorded` of its tally.
+    that recorded none is in `unrecorded` of its tally, and `lost` counts the calls that may have
+    been billed without a reply: after one of them no sum is the whole.
     """
 
     calls: int = 0
     cache_hits: int = 0
     shared: int = 0
     recorded: int = 0
+    lost: int = 0
     prompt_tokens: Tally = field(default_factory=Tally)
     completion_tokens: Tally = field(default_factory=Tally)
     cost_micro_usd: Tally = field(default_factory=Tally)
@@ -53,10 +55,11 @@ class Meter:
 
     def totals(self) -> UsageTotals:
         """Return what the scorecard says of it."""
+        whole = not self.lost
         return UsageTotals(
             calls=self.calls,
             cache_hits=self.cache_hits,
-            prompt_tokens=self.prompt_tokens.value,
-            completion_tokens=self.completion_tokens.value,
-            cost_micro_usd=self.cost_micro_usd.value,
+            prompt_tokens=self.prompt_tokens.value if whole else None,
+            completion_tokens=self.completion_tokens.value if whole else None,
+            cost_micro_usd=self.cost_micro_usd.value if whole else None,
         )

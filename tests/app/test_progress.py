@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ LIMITED = Event("waiting", job(3), "rate limit", 5.0)
 LIMITED_TOO = Event("waiting", job(4), "rate limit", 4.0)
 RETRY = Event("waiting", job(5), "retry", 2.0)
 SPENT = Event("answered", job(6), "live", used=used(31, Usage(12_000, 345, 12_300)))
+LOST = Event("answered", job(6), "live", used=replace(used(2, Usage(12_000, 345, 12_300)), lost=1))
 PART = Event("answered", job(6), "live", used=used(2, Usage(12_000, 345), Usage()))
 DONE = Event("done", job(6))
 FULL = "0 of 500 traces; waiting for rate limit 5 s, judge 5"
@@ -71,6 +73,7 @@ FULL = "0 of 500 traces; waiting for rate limit 5 s, judge 5"
             "1 of 500 traces; 31 calls, 12,345 tokens, $0.0123",
         ),
         ([BEGIN, ASKING[6], PART, DONE], "1 of 500 traces; 2 calls, 12,345+ tokens"),
+        ([BEGIN, ASKING[6], LOST, DONE], "1 of 500 traces; 2 calls, 12,345+ tokens, $0.0123+"),
         ([BEGIN, ASKING[0], Event("answered", job(0), "cache")], "0 of 500 traces; 1 replies kept"),
         (
             [BEGIN, ASKING[0], Event("stopping")],

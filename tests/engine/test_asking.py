@@ -199,6 +199,22 @@ def test_no_complaint_of_a_judge_holds_a_secret_of_the_environment(
     assert answer.text.endswith("https://desk/?t=[DESK_TOKEN] is not there")
 
 
+def test_a_sum_beside_a_call_that_may_have_been_billed_without_a_reply_is_none() -> None:
+    async def judge(asked: Request) -> Reply:
+        await asyncio.sleep(99 if asked.unit.trace_id == "t0" else 1)
+        return Reply("yes", usage=Usage(2, 20, 40))
+
+    one, limits = asker(judge, deadline_s=5, retries=0)
+    run(ask_all(one, [request(0), request(1)]))
+    totals = limits.meter.totals()
+    assert (totals.calls, limits.meter.prompt_tokens.total) == (2, 2)
+    assert (totals.prompt_tokens, totals.completion_tokens, totals.cost_micro_usd) == (
+        None,
+        None,
+        None,
+    )
+
+
 def test_a_sum_over_a_reply_that_recorded_nothing_is_none_and_not_what_the_others_add_up_to() -> (
     None
 ):
