@@ -222,7 +222,7 @@ class Asker:
             return error
         except (Pending, BackendError, PinError):
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if isinstance(error, TimeoutError) and limit.expired():
                 text = f"no answer within limits.deadline_s={deadline:g}"
                 return Unavailable(text, "timeout", retry=True)
@@ -242,5 +242,5 @@ def _from(answer: A, source: ReplySource) -> A:
     return msgspec.structs.replace(answer, source=source) if isinstance(answer, Reply) else answer
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     return redacted(f"{type(error).__name__}: {error}")[:_TOLD]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +198,18 @@ def test_no_complaint_of_a_judge_holds_a_secret_of_the_environment(
     (answer,) = run(ask_all(asker(judge)[0], [request()]))
     assert isinstance(answer, NoReply)
     assert answer.text.endswith("https://desk/?t=[DESK_TOKEN] is not there")
+
+
+def test_a_judge_that_exits_ends_its_own_question_and_nothing_else() -> None:
+    async def judge(asked: Request) -> str:
+        if asked.unit.trace_id == "t0":
+            sys.exit(0)
+        return "yes"
+
+    one, _ = asker(judge)
+    first, second = run(ask_all(one, [request(0), request(1)]))
+    assert first == NoReply("judge-error", "SystemExit: 0")
+    assert isinstance(second, Reply)
 
 
 def test_a_sum_beside_a_call_that_may_have_been_billed_without_a_reply_is_none() -> None:
