@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 _SHORTEST = 12
 _NAMED_SO = ("key", "token", "secret", "password", "passwd", "credential", "credentials")
@@ -16,11 +17,12 @@ def secrets(environment: Mapping[str, str], also: str | None = None) -> list[tup
 
     `also` is a variable that is known to hold one, however short and whatever its name.
     """
+    # Names first: to read a value costs more, and few of them are secrets.
+    named = [name for name in environment if name == also or name.lower().endswith(_NAMED_SO)]
     found = [
         (name, value)
-        for name, value in environment.items()
-        if (name == also and value)
-        or (len(value) >= _SHORTEST and name.lower().endswith(_NAMED_SO))
+        for name in named
+        if len(value := environment[name]) >= (1 if name == also else _SHORTEST)
     ]
     return sorted(found, key=lambda pair: (-len(pair[1]), pair[0]))
 
@@ -30,7 +32,25 @@ def redacted(text: str, key_variable: str | None = None) -> str:
 
     One that is written with the escapes of JSON is found too: whoever parses the text reads it.
     """
-    for name, value in secrets(os.environ, key_variable):
+    return _without(text, secrets(os.environ, key_variable))
+
+
+def redacted_in(value: Any) -> Any:
+    """Return plain JSON in which every text is redacted."""
+    found = secrets(os.environ)
+    return _all_without(value, found) if found else value
+
+
+def _all_without(value: Any, found: Sequence[tuple[str, str]]) -> Any:
+    if isinstance(value, dict):
+        return {key: _all_without(inner, found) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_all_without(inner, found) for inner in value]
+    return _without(value, found) if isinstance(value, str) else value
+
+
+def _without(text: str, found: Sequence[tuple[str, str]]) -> str:
+    for name, value in found:
         told = f"[{name}]"
         text = text.replace(value, told)
         if "\\" in text:

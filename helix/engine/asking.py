@@ -15,7 +15,7 @@ from helix.engine.meter import Meter
 from helix.engine.pace import Told, pause
 from helix.errors import BackendError, HelixError, PinError
 from helix.model.request import NoReply, Pending, Reply, ReplySource, Request, Unavailable
-from helix.redaction import redacted
+from helix.redaction import redacted, redacted_in
 from helix.registry import Backend, Judge
 
 A = TypeVar("A", Reply | NoReply, Reply | NoReply | Unavailable)
@@ -231,11 +231,13 @@ class Asker:
             text = f"backend '{self._judge.name}' must return Reply (got {type(reply).__name__})"
             return NoReply("judge-error", text)
         try:
-            msgspec.convert(msgspec.to_builtins(reply), Reply)
+            # What is recorded already stays as it is.
+            plain = msgspec.to_builtins(reply)
+            told = redacted_in(plain) if self._judge.cacheable else plain
+            return msgspec.convert(told, Reply)
         except (msgspec.ValidationError, TypeError, ValueError) as error:
             named = f"backend '{self._judge.name}' returned no sound Reply: {error}"
             return NoReply("judge-error", redacted(named)[:_TOLD])
-        return reply
 
 
 def _from(answer: A, source: ReplySource) -> A:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from asked import REPLAYING, ask_all, asker, request, run
 
@@ -198,6 +199,22 @@ def test_no_complaint_of_a_judge_holds_a_secret_of_the_environment(
     (answer,) = run(ask_all(asker(judge)[0], [request()]))
     assert isinstance(answer, NoReply)
     assert answer.text.endswith("https://desk/?t=[DESK_TOKEN] is not there")
+
+
+def test_no_reply_that_is_kept_holds_a_secret_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DESK_TOKEN", "planted-0123456789")
+    told = "you sent planted-0123456789"
+    said = Reply(told, "stop", told, told, effective={"headers": [told]}, made_by=told)
+    with open_cache(str(tmp_path)) as store:
+        one, _ = asker(Script(said).function(), store=store)
+        (answer,) = run(ask_all(one, [request()]))
+        kept = [reply for _, reply, _ in store.entries()]
+    clean = "you sent [DESK_TOKEN]"
+    wanted = Reply(clean, "stop", clean, clean, effective={"headers": [clean]}, made_by=clean)
+    assert answer == wanted
+    assert kept == [msgspec.structs.replace(wanted, source="cache")]
 
 
 def test_a_judge_that_exits_ends_its_own_question_and_nothing_else() -> None:
