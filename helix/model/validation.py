@@ -71,8 +71,8 @@ class Corrected(Whole, frozen=True, kw_only=True):
     `seen` is what the judge passed of what it decided. `raw` may leave 0..1 and `value` is clipped,
     which `clipped` says; `interval` is Lang–Reiczigel's, `jeffreys` a second opinion by seeded
     draws. `abstentionsFail` and `abstentionsPass` count the undecided cells each way. `ppi` is
-    another correction; `shifted` warns that the two disagree, and is null where fewer than 60
-    decided cells have no label.
+    another correction, which may leave 0..1 as `raw` may; `shifted` warns that the two disagree,
+    and is null where fewer than 60 decided cells have no label. Intervals are clipped to 0..1.
     """
 
     seen: Ratio

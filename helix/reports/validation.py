@@ -134,14 +134,21 @@ def _corrected(measured: Measured) -> Iterator[str]:
         )
         return
     yield f"Pass rate: {seen} as Helix decided."
-    clipped = f" (clipped; the formula gives {rate.raw:.3f})" if rate.clipped else ""
-    yield f"  corrected        {rate.value:.3f} {_ends(rate.interval)}{clipped}"
+    yield f"  corrected        {_clipped(rate.raw, rate.interval)}"
     drawn = "undefined" if rate.jeffreys is None else f"      {_ends(rate.jeffreys)}"
     yield f"  by seeded draws  {drawn}"
-    other = "undefined" if rate.ppi is None else f"{rate.ppi:.3f} {_ends(rate.ppi_interval)}"
-    yield f"  by PPI           {other}"
+    yield f"  by PPI           {_clipped(rate.ppi, rate.ppi_interval)}"
     low, high = _value(rate.abstentions_fail), _value(rate.abstentions_pass)
     yield f"  abstentions as fails {low}, as passes {high}"
+
+
+def _clipped(raw: float | None, interval: Interval | None) -> str:
+    """Return a rate within 0..1, and what the formula gives where that is not."""
+    if raw is None:
+        return "undefined"
+    value = min(max(raw, 0.0), 1.0)
+    told = f" (clipped; the formula gives {raw:.3f})" if value != raw else ""
+    return f"{value:.3f} {_ends(interval)}{told}"
 
 
 def _why(measured: Measured) -> str:

@@ -179,7 +179,7 @@ def _corrected(
         abstentions_fail=None if ends[0] is None else float(ends[0].value),
         abstentions_pass=None if ends[1] is None else float(ends[1].value),
         ppi=None if other is None else other.value,
-        ppi_interval=None if other is None else other.interval,
+        ppi_interval=None if other is None else clip(other.interval),
         # Of fewer, a normal interval is too narrow to accuse the sample of anything.
         shifted=shifted(found, interval, other) if len(rest) >= FEWEST else None,
     )

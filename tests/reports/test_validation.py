@@ -161,3 +161,12 @@ def test_a_clipped_rate_is_flagged() -> None:
     overall = msgspec.structs.replace(found.overall, corrected=corrected)
     text = validation_text(msgspec.structs.replace(found, overall=overall), (), ())
     assert "clipped; the formula gives -0.062" in " ".join(text.split())
+
+
+def test_a_correction_by_ppi_that_leaves_0_to_1_is_flagged() -> None:
+    row = cells("polite", ("pass", "pass", 30), ("pass", "fail", 2), ("fail", "fail", 31))
+    rest = [Cell(f"r{at}", "polite", f"r{at}", "pass", True) for at in range(100)]
+    text = validation_text(validation([*row, *rest]), (), ())
+    (line,) = [line for line in text.splitlines() if "by PPI" in line]
+    assert line.startswith("  by PPI           1.000 [") and "1.000]" in line
+    assert line.endswith("(clipped; the formula gives 1.032)") and len(line) <= 80

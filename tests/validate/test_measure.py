@@ -152,6 +152,14 @@ def test_a_few_cells_without_a_label_accuse_no_sample() -> None:
         assert (found.ppi is None, found.shifted) == (False, told)
 
 
+def test_no_interval_leaves_0_to_1_though_a_formula_may() -> None:
+    labels = [("pass", "pass", 30), ("pass", "fail", 2), ("fail", "fail", 31)]
+    found = measured(*labels, (None, "pass", 100)).corrected
+    assert found.ppi == pytest.approx(1 + 2 / 63)
+    assert found.ppi_interval is not None and 0.9 < found.ppi_interval[0] < 1
+    assert found.ppi_interval[1] == 1.0
+
+
 def test_what_to_label_next_is_told_from_drawn_in_rates() -> None:
     wanted = measured(("pass", "pass", 40), ("fail", "fail", 4), ("fail", "pass", 2)).wanted
     assert (wanted.passes.have, wanted.fails.have) == (40, 6)
