@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from helix.backends.dispatch import GUIDE, Tray
+from helix.backends.dispatch import ANSWER_NAME, GUIDE, Tray
 from helix.reports.visible import one_line
 from helix.reports.words import counted
 
@@ -54,9 +54,17 @@ def _waiting(tray: Tray) -> Iterator[str]:
 
 
 def _unused(tray: Tray) -> Iterator[str]:
-    if tray.unused:
-        names = ", ".join(one_line(name, 90) for name in tray.unused[:SHOWN_UNUSED])
-        more = len(tray.unused) - SHOWN_UNUSED
-        names += f" and {more:,} more" if more > 0 else ""
-        what = counted(len(tray.unused), "file")
-        yield f"Not used: {what} in {tray.folder} that no question of this run asks for: {names}"
+    answers = [name for name in tray.unused if ANSWER_NAME.fullmatch(name)]
+    if answers:
+        yield _listed(tray, answers, "that no question of this run asks for")
+        yield "  as they answer another run, or what a suite, trace or prompt was before it changed"
+    others = [name for name in tray.unused if name not in answers]
+    if others:
+        yield _listed(tray, others, "not named as an answer is, KEY.verdict.json")
+
+
+def _listed(tray: Tray, names: Sequence[str], why: str) -> str:
+    shown = ", ".join(one_line(name, 90) for name in names[:SHOWN_UNUSED])
+    more = len(names) - SHOWN_UNUSED
+    shown += f" and {more:,} more" if more > 0 else ""
+    return f"Not used: {counted(len(names), 'file')} in {tray.folder} {why}: {shown}"

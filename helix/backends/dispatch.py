@@ -33,7 +33,7 @@ FOLDER = "dispatch"
 GUIDE = "README.md"
 _GUIDE_SOURCE = Path(__file__).with_name("dispatch.md")
 _TASK_NAME = re.compile(r"[0-9a-f]{64}\.(?:packet|task)\.json")
-_ANSWER_NAME = re.compile(r"([0-9a-f]{64})\.verdict\.json")
+ANSWER_NAME = re.compile(r"([0-9a-f]{64})\.verdict\.json")
 _OWN_NAME = re.compile(rf"{re.escape(GUIDE)}|rubric-[a-z-]+\.md|\..*|{_TASK_NAME.pattern}")
 _MOST_TASK_BYTES = 64_000_000
 
@@ -180,7 +180,7 @@ def _strange(folder: Path, asked: set[str]) -> tuple[tuple[str, ...], tuple[str,
         names = sorted(place.name for place in folder.iterdir())
     except OSError:
         return (), ()
-    answers = {found[1]: name for name in names if (found := _ANSWER_NAME.fullmatch(name))}
+    answers = {found[1]: name for name in names if (found := ANSWER_NAME.fullmatch(name))}
     used = {answers[key] for key in asked if key in answers}
     unused = tuple(name for name in names if name not in used and not _OWN_NAME.fullmatch(name))
     tasks = (name for name in names if _TASK_NAME.fullmatch(name))

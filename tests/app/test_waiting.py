@@ -254,7 +254,7 @@ def test_another_suite_asks_anew_and_lists_the_old_answer(desk: Desk) -> None:
     done = desk.evaluate("judge.model=m")
     assert done.returncode == 5
     listed = "1 file in .helix/dispatch that no question of this run asks for"
-    assert f"Not used: {listed}: {old.name}" in done.stdout
+    assert f"Not used: {listed}: {old.name}\n  as they answer another run" in done.stdout
     assert [e["files"] for e in desk.events() if e["kind"] == "answers-unused"] == [[old.name]]
 
 
@@ -309,6 +309,7 @@ def test_many_questions_are_counted_and_few_are_named() -> None:
     assert len(lines) == 1 + SHOWN + 1 + 1 + 1 + 2
     assert lines[SHOWN + 1] == "  and 30 more: the run's folder dispatch/ holds a copy of each"
     assert lines[SHOWN + 2].endswith("0.json, 1.json, 2.json, 3.json, 4.json and 4 more")
+    assert "9 files in here not named as an answer is, KEY.verdict.json" in lines[SHOWN + 2]
     assert not any("\x1b" in line for line in lines)
     assert lines[SHOWN + 3] == "Not asked now: 2 more questions in here, of other runs or prompts"
     assert told([Tray("here", idle=("a",))], "helix evaluate") == ()
