@@ -29,6 +29,11 @@ CHECK_METHOD: dict[str, CheckMethod] = {
     "judge": "llm-judge",
     "hybrid": "hybrid",
 }
+CLASS_OF: dict[CheckMethod, CheckClass] = {
+    "deterministic": "code",
+    "llm-judge": "judge",
+    "hybrid": "hybrid",
+}
 GATING_SEVERITIES = ("CRIT", "HIGH")
 SUITE_SCHEMA_VERSION = "1.0"
 
@@ -176,6 +181,13 @@ class Criterion(Record):
         copied = super().model_copy(update=update, deep=deep)
         copied.__dict__.pop("digest", None)
         return copied
+
+    @property
+    def implied_class(self) -> CheckClass:
+        """The class as given, else that of the check method, else by its code (METHOD 17, 20)."""
+        if self.klass is None and self.check_method is not None:
+            return CLASS_OF[self.check_method]
+        return self.klass or ("judge" if self.code_eval is None else "code")
 
     @property
     def gating_severity(self) -> bool:

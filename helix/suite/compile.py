@@ -19,6 +19,7 @@ from helix.fieldpath import FieldPath
 from helix.model.canonical import digest
 from helix.model.criterion import (
     CHECK_METHOD,
+    CLASS_OF,
     GATING_SEVERITIES,
     CheckClass,
     CheckMethod,
@@ -35,11 +36,6 @@ from helix.suite.source import Source
 
 Eligibility = Literal["default", "observed"]
 DEFAULT_COMPONENT = "subject"
-_CLASS: dict[CheckMethod, CheckClass] = {
-    "deterministic": "code",
-    "llm-judge": "judge",
-    "hybrid": "hybrid",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +212,7 @@ class RowCompiler:
         given = criterion.klass
         method = criterion.check_method
         if method is not None:
-            implied = _CLASS[method]
+            implied = CLASS_OF[method]
             if given is not None and implied != given:
                 text = f"must be {CHECK_METHOD[given]} for class {given} (got {method})"
                 self._note("check_method", text)

@@ -59,7 +59,7 @@ def lint(
 def _warnings(criterion: Criterion, compiled: CompiledRow | None) -> Iterator[tuple[str, str]]:
     if not criterion.statement.startswith(PASS_PREFIX):
         yield "statement", f"should start with '{PASS_PREFIX}' and say one binary thing"
-    klass = criterion.klass or ("judge" if criterion.code_eval is None else "code")
+    klass = criterion.implied_class
     judged = klass != "code"
     if judged and not criterion.terms:
         text = "is missing: list the words that need a referent in the trace"

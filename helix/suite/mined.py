@@ -33,7 +33,7 @@ def missing_parts(criterion: Criterion) -> Iterator[tuple[str, str]]:
     else:
         yield from flaws(criterion)
         yield from _dropped(criterion.discovery)
-    if _class(criterion) != "code":
+    if criterion.implied_class != "code":
         for key in ("judge_inputs", "pass_condition"):
             if not getattr(criterion, key):
                 yield key, "is missing: a mined row that a judge decides needs it"
@@ -57,14 +57,10 @@ def completed(criterion: Criterion) -> tuple[Criterion, tuple[str, ...]]:
     wrong = [f"{criterion.criterion_id}: {key}: {text}" for key, text in missing_parts(criterion)]
     if wrong:
         raise SuiteError("a mined criterion must be whole:\n  " + "\n  ".join(wrong))
-    klass = _class(criterion)
+    klass = criterion.implied_class
     structural = "general-structural" if klass == "code" else "specific-semantic"
     defaults: dict[str, Any] = {"klass": klass, "level": "output", "generality": structural}
     absent = {key: value for key, value in defaults.items() if getattr(criterion, key) is None}
     return criterion.model_copy(update=absent), tuple(
         "class" if key == "klass" else key for key in absent
     )
-
-
-def _class(criterion: Criterion) -> str:
-    return criterion.klass or ("judge" if criterion.code_eval is None else "code")

@@ -133,8 +133,9 @@ def terms_of(criterion: Criterion, tools: frozenset[str]) -> tuple[str, ...]:
 
 
 def _lacks(criterion: Criterion) -> bool:
-    klass = criterion.klass or ("judge" if criterion.code_eval is None else "code")
-    return klass != "code" and criterion.status == "active" and not criterion.terms
+    return (
+        criterion.implied_class != "code" and criterion.status == "active" and not criterion.terms
+    )
 
 
 def _affirmed(text: str) -> str:

@@ -41,6 +41,8 @@ def without(*steps: str, **put: Any) -> dict[str, Any]:
     return row
 
 
+HYBRID = without("class", checkMethod="hybrid", codeEval={"primitive": "loops", "times": 3})
+
 FLAWED = [
     (without("discovery", "evidence"), "discovery.evidence.refs: is missing"),
     (without("discovery", "prevalence"), "discovery.prevalence: grounding observed needs"),
@@ -61,6 +63,7 @@ FLATTENED = [
     (without("discovery"), "discovery: is missing"),
     (without("judgeInputs"), "judge_inputs: is missing"),
     (without("passCondition"), "pass_condition: is missing"),
+    ({**HYBRID, "passCondition": ""}, "pass_condition: is missing"),
     (without("discovery", "evidence", grounding="inferred"), "discovery.evidence.refs: is missing"),
 ]
 
@@ -105,6 +108,14 @@ def test_what_may_be_left_out_takes_its_default_and_the_history_says_so(tmp_path
     assert filled == ("level", "generality")
     write(tmp_path, upsert(read(tmp_path), [Criterion.model_validate(WHOLE)]))
     assert read(tmp_path).history[0].filled == filled
+
+
+def test_a_row_that_names_its_check_method_alone_is_of_that_class() -> None:
+    row, filled = completed(Criterion.model_validate(HYBRID))
+    assert (row.klass, row.generality) == ("hybrid", "specific-semantic")
+    assert filled[0] == "class"
+    suite = compile(Suite(suite="s", criteria=(row,)), helix.registry.load(entry_points=()))
+    assert suite.rows[0].klass == "hybrid"
 
 
 def test_a_default_does_not_replace_what_the_suite_says() -> None:
