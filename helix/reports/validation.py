@@ -237,7 +237,7 @@ def _later(found: Validation) -> Iterator[str]:
     if found.run == "." and any(row.status is not None for row in found.criteria):
         yield from wrapped(
             "The next run under this judge shows these standings; report.html of this one was made "
-            "before they were known."
+            "before they were known, and so was scorecard.json."
         )
 
 
