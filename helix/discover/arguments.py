@@ -126,7 +126,7 @@ class _Told:
         while self._messages and self._messages[0].seq < call.seq:
             self._texts.append(self._messages.popleft().text)
         while self._calls and self._calls[0].seq < call.seq:
-            if self._calls[0].parent_id is not None and self._calls[0].parent_id == call.parent_id:
+            if self._calls[0].beside(call):
                 break
             self._take(self._calls.popleft())
 

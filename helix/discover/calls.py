@@ -69,8 +69,7 @@ def named(tool: str, steps: Steps) -> str:
 def earlier(trace: Trace, call: Observation) -> Iterator[Observation]:
     """Yield the calls that certainly came before a call: not those of the same turn."""
     for other in trace.tools():
-        together = other.parent_id is not None and other.parent_id == call.parent_id
-        if other.seq < call.seq and not together:
+        if other.seq < call.seq and not other.beside(call):
             yield other
 
 

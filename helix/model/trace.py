@@ -136,6 +136,10 @@ class Observation:
             return self.output_text is not None
         return self._output is not None
 
+    def beside(self, other: Observation) -> bool:
+        """Whether both are of one turn, so that neither was made knowing the other's result."""
+        return self.parent_id is not None and self.parent_id == other.parent_id
+
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON shape of canonical JSONL, absent fields left out.
 

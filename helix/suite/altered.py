@@ -60,7 +60,7 @@ def changed(
 
 def repeated(trace: Trace, call: Observation) -> Trace:
     """Return a copy in which a call is made once more, right after all that it was made with."""
-    after = max([call.seq, *(o.seq for o in trace.observations if _together(o, call))])
+    after = max([call.seq, *(o.seq for o in trace.observations if o.beside(call))])
     again = changed(
         call, id=f"{call.id}#again", seq=after + 1, parent_id=None, start_time=None, end_time=None
     )
@@ -115,10 +115,6 @@ def leaves(value: Any, depth: int = 4) -> Iterable[tuple[Steps, Any]]:
         for key, item in pairs:
             for steps, leaf in leaves(item, depth - 1):
                 yield (key, *steps), leaf
-
-
-def _together(one: Observation, call: Observation) -> bool:
-    return call.parent_id is not None and one.parent_id == call.parent_id
 
 
 def _unnamed(message: Message, ids: Collection[str]) -> Message:

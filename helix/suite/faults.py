@@ -79,7 +79,7 @@ def _swap_calls(trace: Trace) -> Iterator[Site]:
     made = trace.tools()
     for at, first in enumerate(made):
         for second in made[at + 1 : at + 1 + _NEAR]:
-            if first.name != second.name and not _parallel(first, second):
+            if first.name != second.name and not first.beside(second):
                 where = f"{_named(first)} and {_named(second)}"
                 yield Site(where, partial(_swapped, trace, first, second))
 
@@ -136,13 +136,13 @@ def _drop_recovery(trace: Trace) -> Iterator[Site]:
     made = trace.tools()
     for call in made:
         last = made[-1]
-        if last is call or _parallel(last, call) or outcomes.of(call).state != "fail":
+        if last is call or last.beside(call) or outcomes.of(call).state != "fail":
             continue
         yield Site(f"all calls after {_named(call)}, which failed", partial(_given_up, trace, call))
 
 
 def _given_up(trace: Trace, failed: Observation) -> Trace:
-    later = {o.id for o in trace.tools() if o.seq > failed.seq and not _parallel(o, failed)}
+    later = {o.id for o in trace.tools() if o.seq > failed.seq and not o.beside(failed)}
     return without(trace, later)
 
 
@@ -236,10 +236,6 @@ def _named(call: Observation) -> str:
 
 def _path(steps: tuple[str | int, ...]) -> str:
     return ".".join(map(str, steps)) or "the arguments"
-
-
-def _parallel(first: Observation, second: Observation) -> bool:
-    return first.parent_id is not None and first.parent_id == second.parent_id
 
 
 def _at(call: Observation, place: Observation) -> Observation:
