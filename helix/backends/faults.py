@@ -109,10 +109,11 @@ def _without_status(told: Told, text: str) -> Exception:
     if told.names & _TIMEOUTS:
         return Unavailable(text, "timeout", retry=True)
     if "JSONDecodeError" in told.names or _GARBLED.search(told.text):
-        return Unavailable(f"not an answer of a model: {text}", retry=True)
+        return Unavailable(f"not an answer of a model: {text}", retry=True, billed=True)
     if told.names & _TRANSPORT:
-        return Unavailable(f"the connection failed: {text}", retry=True)
-    return Unavailable(text, "judge-error")
+        sent = "ConnectError" not in told.names
+        return Unavailable(f"the connection failed: {text}", retry=True, billed=sent)
+    return Unavailable(text, "judge-error", billed=True)
 
 
 def _of_a_bad_request(told: Told, said: str, sent: Mapping[str, Any]) -> Exception:

@@ -8,7 +8,8 @@ and until a reply has shown one, its calls go one at a time. A call that may not
 others are under way, which mostly take less than they may; one that cannot fit is not made.
 
 The reply settles what was taken. A call that may have been billed without a reply (a missed
-deadline) stays reserved. Once a reply did not record what is bounded, nothing more is asked.
+deadline, an answer that was cut off) stays reserved. Once a reply did not record what is bounded,
+nothing more is asked.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ class Budget:
         elif isinstance(answer, Reply):
             self._meter.spend(answer)
             hold.model.learn(hold.characters, answer)
-        elif isinstance(answer, NoReply) or answer.cause == "timeout":
+        elif isinstance(answer, NoReply) or answer.billed:
             self._meter.lost += 1
             hold.model.lost[0] += hold.prompt
             hold.model.lost[1] += hold.answer

@@ -198,7 +198,8 @@ class Unavailable(Exception):
     """A backend cannot answer: why (a cause), and whether asking again may help.
 
     `retry_after` is the number of seconds that the provider asked to wait; `rate_limited` says
-    that it refused because it is asked too often (status 429), so that it is asked less.
+    that it refused because it is asked too often (status 429), so that it is asked less. `billed`
+    says that it may have been paid for all the same, as what missed its deadline always may.
     """
 
     def __init__(
@@ -209,10 +210,11 @@ class Unavailable(Exception):
         retry: bool = False,
         retry_after: float | None = None,
         rate_limited: bool = False,
+        billed: bool = False,
     ) -> None:
         super().__init__(text)
         self.text, self.cause, self.retry, self.retry_after = text, cause, retry, retry_after
-        self.rate_limited = rate_limited
+        self.rate_limited, self.billed = rate_limited, billed or cause == "timeout"
 
 
 class Pending(Exception):

@@ -100,6 +100,8 @@ UNAVAILABLE: dict[str, tuple[str, bool, float | None, str]] = {
     "too-long": ("judge-error", False, None, "no prompt of this length: status 400"),
 }
 
+MAYBE_BILLED = {"reset", "cut-connection", "hang", "html", "cut-json"}
+
 # The parameters that are asked with, and what is said.
 ENDS_THE_RUN: dict[str, tuple[dict[str, Any], str]] = {
     "unknown-model": ({}, "status 404: The model does not exist"),
@@ -145,7 +147,17 @@ def test_a_retry_is_decided_by_the_cause(fault: str, model: str) -> None:
     assert (error.cause, error.retry, len(server.asked)) == (cause, retry, 1)
     assert error.retry_after == (wait if wait is None else pytest.approx(wait, abs=3))
     assert error.rate_limited is (fault.startswith("rate-limited"))
+    assert error.billed is (fault in MAYBE_BILLED)
     assert error.__cause__ is None and KEY not in str(error)
+
+
+@pytest.mark.parametrize("model", ["openai/m1", "anthropic/m1"])
+def test_a_server_that_was_never_reached_bills_nothing(model: str) -> None:
+    with FaultServer() as server:
+        pass
+    with pytest.raises(Unavailable, match="the connection failed") as raised:
+        ask(server, model=model)
+    assert raised.value.retry and not raised.value.billed
 
 
 @pytest.mark.parametrize("fault", ENDS_THE_RUN)

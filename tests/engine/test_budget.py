@@ -129,6 +129,7 @@ def test_judge_and_verifier_spend_one_budget() -> None:
         (Unavailable("busy", retry=True, rate_limited=True), 20),
         (Unavailable("down", retry=True), 20),
         (Unavailable("no answer in time", "timeout", retry=True), 4),
+        (Unavailable("cut off", retry=True, billed=True), 4),
         (ValueError("the reply has no choices"), 4),
     ],
 )
