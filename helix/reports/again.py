@@ -10,7 +10,7 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,10 @@ from helix.model.manifest import LoadFailure
 from helix.model.plan import Plan
 from helix.model.trace import Trace
 from helix.registry import Registry
-from helix.reports.run import RunMeta, RunReport, compose
+from helix.reports.run import RunMeta, RunReport, compose, rerun_line
 from helix.reports.stream import RunStream, stream
 from helix.reports.summary import listed
-from helix.reports.words import counted
+from helix.reports.words import NOT_RECORDED, counted
 from helix.runs import RunFiles
 from helix.suite import compile, load
 from helix.survey import routed
@@ -189,21 +189,23 @@ def _meta(files: RunFiles, plan: Plan, pending: int, undone: bool) -> RunMeta:
     command = told.get("command")
     waits = pending and told.get("exitCode") != ExitCode.INTERNAL
     rerun: str | None = None
+    if command and undone and not waits:
+        rerun = rerun_line(command, folder, again=plan.runs.get("traces") == "-")
+    meta = recorded_meta(files.folder, told, pending if waits else 0)
+    return replace(meta, baseline=plan.runs.get("baseline"), rerun=rerun)
+
+
+def recorded_meta(folder: Path, told: Mapping[str, Any], pending: int) -> RunMeta:
+    """Return how an execution went as its folder says; `pending` traces wait for answers."""
     waiting: tuple[str, ...] = ()
-    if waits:
+    if pending:
         what = counted(pending, "trace")
         waiting = (
             f"Waiting: {what} for answers; answer them, then run the same command again:",
-            f"  {command or 'not recorded'}",
+            f"  {told.get('command') or NOT_RECORDED}",
         )
-    elif command and undone:
-        rerun = f"{command} {shlex.quote(f'select.failed_from={folder}')}"
-        if plan.runs.get("traces") == "-":
-            rerun += "  # with the same input on standard input"
     return RunMeta(
-        run_dir=folder,
-        baseline=plan.runs.get("baseline"),
-        rerun=rerun,
+        run_dir=os.fspath(folder),
         waiting=waiting,
         duration_s=told.get("durationS"),
         started_at=told.get("startedAt"),

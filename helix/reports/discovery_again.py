@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +17,8 @@ from helix.model.lines import decode_line
 from helix.model.plan import Plan
 from helix.model.preference import Preference
 from helix.registry import Registry
-from helix.reports.again import Found, Paths, place, runmeta, subject
+from helix.reports.again import Found, Paths, place, recorded_meta, runmeta, subject
 from helix.reports.discovery import DiscoveryReport, compose
-from helix.reports.run import RunMeta
-from helix.reports.words import counted
 from helix.runs import RunFiles
 from helix.suite import load
 
@@ -78,27 +75,10 @@ def discovery_again(
         subject=files.subject(),
         preferences=_preferences(plan, told),
         seed=seed or 0,
-        meta=_meta(files.folder, told, record.triage.pending),
+        meta=recorded_meta(files.folder, told, record.triage.pending),
     )
     grown = tuple(told.get("grown") or ())
     return DiscoveryAgain(report, plan, told.get("livingSuite"), grown, found.notes)
-
-
-def _meta(folder: Path, told: Mapping[str, Any], pending: int) -> RunMeta:
-    waiting: tuple[str, ...] = ()
-    if pending:
-        waiting = (
-            f"Waiting: {counted(pending, 'trace')} for answers; answer them, then run the same "
-            "command again:",
-            f"  {told.get('command') or 'not recorded'}",
-        )
-    return RunMeta(
-        run_dir=os.fspath(folder),
-        waiting=waiting,
-        duration_s=told.get("durationS"),
-        started_at=told.get("startedAt"),
-        helix_version=told.get("versions", {}).get("helix"),
-    )
 
 
 def _preferences(plan: Plan, told: Mapping[str, Any]) -> list[Preference]:

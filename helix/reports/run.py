@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -42,6 +43,15 @@ class RunMeta:
     duration_s: float | None = None
     started_at: str | None = None
     helix_version: str | None = None
+
+
+def rerun_line(command: str, folder: str, *, again: bool) -> str:
+    """Return the command that does the undone cells of a run again.
+
+    `again` says that the input came by standard input, so it must be given again.
+    """
+    line = f"{command} {shlex.quote(f'select.failed_from={folder}')}"
+    return f"{line}  # with the same input on standard input" if again else line
 
 
 @dataclass(frozen=True, slots=True)

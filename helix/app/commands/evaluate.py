@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from helix.evaluate import Finished
 from helix.evaluate import run as evaluate
 from helix.model.config import Config
 from helix.registry import load
+from helix.reports.run import rerun_line
 
 DEMO = "demo:"
 DEMOS = ("outreach",)
@@ -79,9 +80,7 @@ def _rerun(done: Finished, config: Config, typed: str) -> str | None:
     cells = done.scorecard.cells
     if done.pending or not cells.fail + cells.uncertain:
         return None
-    again = f"{typed} {shlex.quote(f'select.failed_from={done.run_dir}')}"
-    given_again = config.subject.traces == "-"
-    return f"{again}  # with the same input on standard input" if given_again else again
+    return rerun_line(typed, os.fspath(done.run_dir), again=config.subject.traces == "-")
 
 
 def with_demo_traces(config: Config) -> Config:
