@@ -10,6 +10,7 @@ from typing import Final, get_args
 from helix.calibrate.table import TABLE
 from helix.model.calibration import Action, State
 from helix.model.canonical import digest
+from helix.model.criterion import Severity
 from helix.model.scorecard import CriterionRow
 from helix.model.verdict import MACHINERY_CAUSES, BlockKind, MatrixVerdictFile, Verdict
 
@@ -18,7 +19,7 @@ ROUTES: Final[dict[BlockKind, tuple[Action, ...]]] = {
     "normative": ("ratify", "eliminate"),
     "scope": ("re-scope", "verify", "retire"),
 }
-_SEVERITIES = ("CRIT", "HIGH", "MED", "LOW")
+_SEVERITIES = get_args(Severity)
 
 
 @dataclass(frozen=True, slots=True)

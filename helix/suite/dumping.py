@@ -11,7 +11,7 @@ import yaml
 from helix.model.criterion import Criterion, Suite
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
-_VALUES = frozenset(
+VALUES = frozenset(
     {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 )  # Texts that one YAML reader or another takes for something else.
 
@@ -24,7 +24,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-    plain = _PLAIN.fullmatch(text) and text.casefold() not in _VALUES
+    plain = _PLAIN.fullmatch(text) and text.casefold() not in VALUES
     style = None if plain else '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 

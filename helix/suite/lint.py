@@ -23,8 +23,8 @@ from helix.suite.compile import CompiledRow, Settings, examine
 from helix.suite.load import SuiteFile, load
 from helix.suite.meaning import asked, meaning, repeats
 from helix.suite.problems import Finding
+from helix.suite.terms import PASS_PREFIX
 
-PASS_PREFIX = "Pass = "
 _DETERMINISM = ("missing-determinism",)
 _ASKED = "code_eval"
 _TOOL_FIELDS = ("tool", "recovery_tools", "allow", "deny", "exempt", "schemas", "calls_of")

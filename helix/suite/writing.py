@@ -17,6 +17,7 @@ import yaml
 
 from helix.errors import SuiteError
 from helix.files import atomic_write
+from helix.suite.dumping import VALUES
 from helix.suite.load import row_id
 from helix.suite.source import Source, parse
 
@@ -24,7 +25,6 @@ KEY = "terms"
 WIDEST = 100
 _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _PLAIN = re.compile(r"[A-Za-z][\w -]*[\w]|[A-Za-z]")
-_VALUES = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 _AFTER = ("judge_inputs", "judgeInputs")
 
 
@@ -137,7 +137,7 @@ def _block(terms: Sequence[str], column: int, newline: str) -> str:
 
 
 def _spelled(term: str) -> str:
-    if _PLAIN.fullmatch(term) and term.casefold() not in _VALUES:
+    if _PLAIN.fullmatch(term) and term.casefold() not in VALUES:
         return term
     if term.isprintable():
         return "'" + term.replace("'", "''") + "'"
