@@ -1,9 +1,7 @@
-"""One question to the judge, asked until its answer can be used (METHOD 40, 46).
+"""One question to the judge, and what stands of its answer (METHOD 40, 46).
 
-A generator: it yields requests and is sent replies. An unusable reply earns at most two
-re-prompts, a reply whose evidence is missing or dead earns one that names it. Then what is not
-usable stays unadjudicated with its cause, and what does not stand becomes uncertain. Both axes ask
-in this way.
+A generator: it yields requests and is sent replies. What is not usable stays unadjudicated with its
+cause, and what does not stand becomes uncertain. Both axes ask in this way.
 """
 
 from __future__ import annotations
@@ -16,8 +14,8 @@ import msgspec
 
 from helix.grounding import Ground, complaints, resolved, settle, settle_na
 from helix.judging.axes import read_answer
+from helix.judging.exchange import exchange
 from helix.judging.judged import Judged, by_the_pin
-from helix.judging.rendering import again
 from helix.judging.reply import Answer, Unusable
 from helix.model.canonical import digest
 from helix.model.lines import portable
@@ -25,7 +23,6 @@ from helix.model.packet import PacketRow
 from helix.model.request import NoReply, Reply, Request
 from helix.model.verdict import Candidate, JudgeStep, NotApplicable, Verdict
 
-RE_PROMPTS = 2
 Remark = TypeVar("Remark", JudgeStep, Candidate)
 
 Asking = Generator[Request, "Reply | NoReply", "Judged"]
@@ -38,40 +35,24 @@ def converse(
 
     A reply by a model that is not among `models` is never read (METHOD 42); none named allows any.
     """
-    request, unusable, named = first, 0, False
     notes: list[dict[str, str]] = []
-    usable: tuple[Answer, Reply] | None = None
     heard: Reply | None = None
-    while True:
-        given = yield request
+
+    def accept(given: Reply | NoReply) -> Reply | NoReply:
+        nonlocal heard
         heard = given if isinstance(given, Reply) else heard
-        reply = by_the_pin(given, models, "judge")
-        if isinstance(reply, NoReply):
-            notes.append({"kind": "no-reply", "cause": reply.cause, "text": portable(reply.text)})
-            break
+        return by_the_pin(given, models, "judge")
+
+    def read(request: Request, reply: Reply) -> Answer | Unusable:
         answer = read_answer(request, reply)
-        if isinstance(answer, Unusable):
-            notes.append({"kind": "unusable", "cause": answer.cause, "text": answer.reason})
-            unusable += 1
-            faults = [answer.reason]
-            if unusable > RE_PROMPTS:
-                reply = NoReply(answer.cause, answer.reason)
-                break
-        else:
-            if answer.repaired:
-                notes.append({"kind": "repaired", "text": "control characters inside strings"})
-            usable = answer, reply
-            faults = _faults(answer, rows, ground)
-            if not faults or named:
-                break
-            named = True
-            notes += [{"kind": "re-prompt", "text": fault} for fault in faults]
-        unit = msgspec.structs.replace(request.unit, attempt=request.unit.attempt + 1)
-        request = again(request, reply.text, faults, unit)
-    if usable is None:
-        assert isinstance(reply, NoReply)
-        return _by(heard, _nothing(reply, rows, first, notes))
-    answer, reply = usable
+        if isinstance(answer, Answer) and answer.repaired:
+            notes.append({"kind": "repaired", "text": "control characters inside strings"})
+        return answer
+
+    said = yield from exchange(first, accept, read, lambda x: _faults(x, rows, ground), notes)
+    if isinstance(said, NoReply):
+        return _by(heard, _nothing(said, rows, first, notes))
+    answer, reply = said
     return _by(reply, _settled(answer, rows, ground, first, notes))
 
 

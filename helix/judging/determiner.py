@@ -13,21 +13,19 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from helix.grounding import Ground, all_weak, dead
-from helix.judging.conversation import RE_PROMPTS
 from helix.judging.determining import (
     Said,
     SaidDetection,
     read_determination,
     render_determination,
 )
+from helix.judging.exchange import exchange
 from helix.judging.judged import by_the_pin
 from helix.judging.outline import shown_to_determiner
 from helix.judging.packet import PacketSettings
-from helix.judging.rendering import again
-from helix.judging.reply import SaidRef, Unusable, refs_of
+from helix.judging.reply import SaidRef, refs_of
 from helix.model.canonical import digest
 from helix.model.discovery import Detection, Determination, DeterminedBy
-from helix.model.lines import portable
 from helix.model.packet import MatrixPacket
 from helix.model.preference import Preference
 from helix.model.request import NoReply, Pin, Reply, Request, Unit
@@ -59,20 +57,26 @@ def determine(trace: Trace, settings: DeterminerSettings, replicate: int = 0) ->
     pin = settings.packet.pin
     first = ask_to_determine(packet, _unit(trace, settings, replicate), settings, whole=whole)
     floor = _Floor(trace, Ground.of(trace, packet, settings.channels))
-    said, reply, notes = yield from _converse(first, floor, settings.models)
+    notes: list[dict[str, str]] = []
+    answer = yield from exchange(
+        first,
+        lambda given: by_the_pin(given, settings.models, "judge"),
+        lambda asked, reply: read_determination(reply, asked.nonce),
+        floor.complaints,
+        notes,
+    )
     found = Determination(
         trace_id=trace.id,
         trace_digest=trace.source.digest,
         verdict="uncertain",
         whole=whole,
         produced_by="determiner",
-        determined_by=_by(pin, first, reply),
-        warnings=tuple(notes),
+        determined_by=_by(pin, first, answer if isinstance(answer, NoReply) else answer[1]),
+        warnings=tuple(map(_told, notes)),
     )
-    if isinstance(reply, NoReply) or said is None:
-        cause = reply.cause if isinstance(reply, NoReply) else "malformed"
-        return msgspec.structs.replace(found, cause=cause)
-    return floor.settled(said, found)
+    if isinstance(answer, NoReply):
+        return msgspec.structs.replace(found, cause=answer.cause)
+    return floor.settled(answer[0], found)
 
 
 def ask_to_determine(
@@ -103,33 +107,12 @@ def _unit(trace: Trace, settings: DeterminerSettings, replicate: int) -> Unit:
     )
 
 
-def _converse(
-    request: Request, floor: _Floor, models: tuple[str, ...]
-) -> Generator[Request, Reply | NoReply, tuple[Said | None, Reply | NoReply, list[str]]]:
-    """Ask until an answer can be used; return it, with what was said on the way."""
-    notes: list[str] = []
-    unusable, named = 0, False
-    usable: tuple[Said, Reply] | None = None
-    while True:
-        reply = by_the_pin((yield request), models, "judge")
-        if isinstance(reply, NoReply):
-            notes.append(f"no reply ({reply.cause}): {portable(reply.text)}")
-            return (*(usable or (None, reply)), notes)
-        said = read_determination(reply, request.nonce)
-        if isinstance(said, Unusable):
-            unusable += 1
-            notes.append(f"unusable reply: {said.reason}")
-            if unusable > RE_PROMPTS:
-                return (*(usable or (None, NoReply(said.cause, said.reason))), notes)
-            faults = [said.reason]
-        else:
-            usable, faults = (said, reply), floor.complaints(said)
-            if not faults or named:
-                return said, reply, notes
-            named = True
-            notes += [f"asked again: {fault}" for fault in faults]
-        unit = msgspec.structs.replace(request.unit, attempt=request.unit.attempt + 1)
-        request = again(request, reply.text, faults, unit)
+def _told(note: dict[str, str]) -> str:
+    """Return what a note of the way to an answer says, as a warning."""
+    if note["kind"] == "no-reply":
+        return f"no reply ({note['cause']}): {note['text']}"
+    lead = "unusable reply" if note["kind"] == "unusable" else "asked again"
+    return f"{lead}: {note['text']}"
 
 
 def _by(pin: Pin, first: Request, reply: Reply | NoReply) -> DeterminedBy:

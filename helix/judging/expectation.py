@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from helix.judging.conversation import RE_PROMPTS
+from helix.judging.exchange import exchange
 from helix.judging.job import Job, Settings
 from helix.judging.judged import by_the_pin
 from helix.judging.own_object import Fault
 from helix.judging.packet import sliced
-from helix.judging.rendering import again, derive_nonce, leaf_text, on_one_line, surroundings
+from helix.judging.rendering import derive_nonce, leaf_text, on_one_line, surroundings
 from helix.judging.reply import Unusable, object_of, shaped
 from helix.judging.rubric import EXPECT_RUBRIC, expectation_schema
 from helix.model.canonical import declared_text, digest
@@ -56,22 +56,20 @@ def expect(
     """Ask what the agent should do, again at most twice, and return what came of it."""
     notes: list[dict[str, str]] = []
     request = _request(job, rows, settings)
-    reply: Reply | NoReply = _NOTHING_ASKED
-    for attempt in range(RE_PROMPTS + 1 if request is not None else 0):
-        assert request is not None
-        reply = by_the_pin((yield request), settings.models, "judge")
-        if isinstance(reply, NoReply):
-            break
-        found = read_expectation(reply, request.nonce)
-        if not isinstance(found, Unusable):
-            return Expectation(found, tuple(notes))
-        notes.append({"kind": "unusable", "cause": found.cause, "text": found.reason})
-        unit = msgspec.structs.replace(request.unit, attempt=attempt + 1)
-        request = again(request, reply.text, [found.reason], unit)
-        reply = NoReply(found.cause, found.reason)
-    assert isinstance(reply, NoReply)
-    text = portable(reply.text)
-    notes.append({"kind": "no-reply", "cause": reply.cause, "text": text})
+    said: tuple[tuple[ExpectedStep, ...], Reply] | NoReply = _NOTHING_ASKED
+    if request is not None:
+        said = yield from exchange(
+            request,
+            lambda given: by_the_pin(given, settings.models, "judge"),
+            lambda asked, reply: read_expectation(reply, asked.nonce),
+            lambda steps: [],
+            notes,
+        )
+    if not isinstance(said, NoReply):
+        return Expectation(said[0], tuple(notes))
+    text = portable(said.text)
+    if not notes or notes[-1]["kind"] != "no-reply":
+        notes.append({"kind": "no-reply", "cause": said.cause, "text": text})
     warning = f"no expectation was drawn before the recording was seen: {text}"
     return Expectation((), tuple(notes), (warning,))
 

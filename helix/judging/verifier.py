@@ -13,12 +13,10 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from helix.grounding import all_weak, uncertain
-from helix.judging.conversation import RE_PROMPTS
+from helix.judging.exchange import exchange
 from helix.judging.job import Job, Settings, VerifierSettings
 from helix.judging.judged import Judged, by_the_pin
 from helix.judging.packet import sliced
-from helix.judging.rendering import again
-from helix.judging.reply import Unusable
 from helix.judging.review import Claim, Review, read_reviews, render_review
 from helix.model.canonical import digest
 from helix.model.criterion import Criterion
@@ -96,30 +94,30 @@ def _converse(
     request = _request(job, claims, judged, settings, verifier)
     session.first = session.first or request
     ids = [claim.criterion_id for claim in claims]
-    none: NoReply | None = None
-    answered = False
-    for attempt in range(RE_PROMPTS + 1):
-        reply = _independent((yield request), judged)
+    notes: list[dict[str, str]] = []
+
+    def accept(given: Reply | NoReply) -> Reply | NoReply:
+        reply = _independent(given, judged)
         if isinstance(reply, Reply):
             session.answered = session.answered or reply
-        reply = by_the_pin(reply, verifier.models, "verifier")
-        answered = isinstance(reply, Reply)
-        if isinstance(reply, NoReply):
-            none = reply
-            break
-        found = read_reviews(reply, request.nonce, ids)
-        if not isinstance(found, Unusable):
-            session.reviews.update(found)
-            return
-        session.notes.append(_note("unusable", found.cause, found.reason))
-        if attempt < RE_PROMPTS:
-            unit = msgspec.structs.replace(request.unit, attempt=attempt + 1)
-            request = again(request, reply.text, [found.reason], unit)
-        none = NoReply(found.cause, found.reason)
-    assert none is not None
-    session.notes.append(_note("no-reply", none.cause, portable(none.text)))
+        return by_the_pin(reply, verifier.models, "verifier")
+
+    said = yield from exchange(
+        request,
+        accept,
+        lambda asked, reply: read_reviews(reply, asked.nonce, ids),
+        lambda found: [],
+        notes,
+    )
+    session.notes += [_note(note["kind"], note["cause"], note["text"]) for note in notes]
+    if not isinstance(said, NoReply):
+        session.reviews.update(said[0])
+        return
+    answered = notes[-1]["kind"] == "unusable"
+    if answered:
+        session.notes.append(_note("no-reply", said.cause, portable(said.text)))
     if not answered or len(ids) == 1:
-        session.failed.update(dict.fromkeys(ids, none))
+        session.failed.update(dict.fromkeys(ids, said))
 
 
 def _request(
