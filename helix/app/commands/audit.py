@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from helix.app import console, injections
+from helix.app.arguments import positive, with_settings
 from helix.app.commands.evaluate import with_demo_traces
 from helix.app.job import invoked
 from helix.app.progress import Progress
@@ -26,11 +27,7 @@ def run(argv: Sequence[str]) -> ExitCode:
     parser = argparse.ArgumentParser(prog="helix audit", description="Audit what Helix decides.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_injection(commands)
-    # Words after an option are left over where an earlier positional took none (argparse).
-    args, rest = parser.parse_known_args(argv)
-    if any(word.startswith("-") for word in rest):
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
-    args.settings += rest
+    args = with_settings(parser, argv)
     try:
         return _injection(args, shlex.join([*invoked(), "audit", *argv]))
     except TraceError as error:
@@ -57,16 +54,10 @@ def _add_injection(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     more = "may be given several times; docs/safety.md lists them"
     add("--class", metavar="NAME", action="append", dest="classes", help=f"this class only; {more}")
     add("--place", metavar="NAME", action="append", help=f"this place only; {more}")
-    add("--per-class", metavar="N", type=_positive, default=1, help="payloads per class and place")
+    add("--per-class", metavar="N", type=positive, default=1, help="payloads per class and place")
     add("--seed", type=int, default=0, help="draws payloads and places (0)")
     add("--out", metavar="DIR", help="keep the planted copies, and the judge's run, here")
     add("--json", action="store_true", help="print JSON")
-
-
-def _positive(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number above 0 (got '{text}')")
-    return int(text)
 
 
 def _injection(args: argparse.Namespace, typed: str) -> ExitCode:

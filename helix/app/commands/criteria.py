@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 
 from helix.app import console, suite_rows
+from helix.app.arguments import positive, with_settings
 from helix.app.quoting import texts
 from helix.checks import load_modules
 from helix.errors import ExitCode, UsageError
@@ -31,11 +32,7 @@ def run(argv: Sequence[str]) -> ExitCode:
     _add_test(commands)
     _add_terms(commands)
     suite_rows.add(commands)
-    # Words after an option are left over where an earlier positional took none (argparse).
-    args, rest = parser.parse_known_args(argv)
-    if any(word.startswith("-") for word in rest):
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
-    args.settings += rest
+    args = with_settings(parser, argv)
     handler: Callable[[argparse.Namespace], ExitCode] = args.handler
     return handler(args)
 
@@ -87,7 +84,7 @@ def _add_test(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     _add_traces(test)
     test.add_argument("--seed", type=int, default=0, help="draws the places of faults (0)")
     text = f"most mutants per fault and trace ({PER_TRACE})"
-    test.add_argument("--per-trace", type=_positive, default=PER_TRACE, metavar="N", help=text)
+    test.add_argument("--per-trace", type=positive, default=PER_TRACE, metavar="N", help=text)
     _add_shared(test, ROUTED)
     test.set_defaults(handler=_test)
 
@@ -108,12 +105,6 @@ def _add_terms(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     terms.add_argument("--write", action="store_true", help=text)
     _add_shared(terms, ("subject.tools",))
     terms.set_defaults(handler=_terms)
-
-
-def _positive(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number above 0 (got '{text}')")
-    return int(text)
 
 
 def _add_traces(command: argparse.ArgumentParser) -> None:

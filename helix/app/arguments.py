@@ -1,0 +1,25 @@
+"""Arguments of plain commands that argparse alone does not read."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+
+def positive(text: str) -> int:
+    """Return a whole number above 0, or say what was given instead."""
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number above 0 (got '{text}')")
+    return int(text)
+
+
+def with_settings(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:
+    """Return the arguments; KEY=VALUE words are its `settings`, wherever they stand.
+
+    argparse leaves words behind an option over where an earlier positional took none.
+    """
+    args, rest = parser.parse_known_args(argv)
+    if any(word.startswith("-") for word in rest):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    args.settings += rest
+    return args
