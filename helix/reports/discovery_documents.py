@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import asdict
 
@@ -12,7 +11,7 @@ from helix.model.canonical import canonical_bytes
 from helix.reports import discovery_facts as facts
 from helix.reports import summary
 from helix.reports.discovery import DiscoveryReport, KindView
-from helix.reports.documents import REPORT_SCHEMA_VERSION, camel, escape_markdown
+from helix.reports.documents import REPORT_SCHEMA_VERSION, camel, escape_markdown, fence
 from helix.reports.subject import subject_line
 from helix.reports.visible import visible
 from helix.reports.words import NOT_RECORDED, SYMBOLS, counted, duration
@@ -105,11 +104,10 @@ def _kind(kind: KindView) -> Iterator[str]:
 
 def _fenced(text: str) -> Iterator[str]:
     """Yield a code block whose fence is longer than any in its text."""
-    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
-    fence = "`" * (longest + 1)
-    yield f"{fence}yaml"
+    ticks = fence(text, 3)
+    yield f"{ticks}yaml"
     yield visible(text).rstrip("\n")
-    yield fence
+    yield ticks
     yield ""
 
 

@@ -55,6 +55,11 @@ def escape_markdown(text: str) -> str:
     return re.sub(r"[<>&@]", lambda found: _ENTITIES[found.group()], marked).replace(":", "&#58;")
 
 
+def fence(text: str, least: int = 1) -> str:
+    """Return as many backticks as fence a text off: more than stand in a row in it."""
+    return "`" * max([least, *(len(run) + 1 for run in re.findall("`+", text))])
+
+
 def _markdown(report: Run) -> Iterator[str]:
     card, md = report.scorecard, escape_markdown
     yield f"# Gate: {SYMBOLS[card.run_verdict]} {card.run_verdict}"

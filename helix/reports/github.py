@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from helix.reports import summary
 from helix.reports.cells import cited, told
 from helix.reports.documents import escape_markdown as md
+from helix.reports.documents import fence
 from helix.reports.run import CellView, TraceView, weight
 from helix.reports.stream import RunStream
 from helix.reports.visible import one_line
@@ -184,9 +185,5 @@ def _cells(run: RunStream) -> Iterator[str]:
 def _code(text: str) -> str:
     """Return a command as code whose fence no backtick inside can close."""
     line = one_line(text)
-    fence = "`" * (max(map(len, _ticks(line)), default=0) + 1)
-    return f"{fence} {line} {fence}"
-
-
-def _ticks(text: str) -> list[str]:
-    return [run for run in "".join(c if c == "`" else " " for c in text).split() if run]
+    ticks = fence(line)
+    return f"{ticks} {line} {ticks}"
