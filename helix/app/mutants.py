@@ -7,10 +7,11 @@ from typing import Any
 
 from helix.model.verdict import CellState
 from helix.reports.visible import visible
-from helix.reports.words import counted
+from helix.reports.words import columns, counted
 from helix.suite.mutation import MOST_NAMED, FaultScore, MutationScore, RowScore
 
 _STATES: tuple[CellState, ...] = ("pass", "fail", "uncertain", "na")
+_HEADS = ("fault", "", "what it makes", "killed", "refused", "nobody saw, for one")
 
 
 def as_text(score: MutationScore) -> str:
@@ -44,7 +45,7 @@ def _lines(score: MutationScore) -> Iterator[str]:
     for row in score.rows:
         yield from _row_lines(row)
     yield ""
-    yield from _table([_fault_cells(fault) for fault in score.faults])
+    yield from columns([_HEADS, *map(_fault_cells, score.faults)])
     yield ""
     for silent, word in ((True, "silent"), (False, "loud")):
         killed, made = score.share(silent)
@@ -77,15 +78,6 @@ def _fault_cells(score: FaultScore) -> tuple[str, ...]:
     missed = "; ".join(f"{where} in {trace}" for trace, where in score.missed[:1])
     return (fault.name, silent, fault.kind, f"{score.killed}/{score.made}", f"{score.refused}",
             missed)  # fmt: skip
-
-
-def _table(rows: list[tuple[str, ...]]) -> Iterator[str]:
-    heads = ("fault", "", "what it makes", "killed", "refused", "nobody saw, for one")
-    widths = [max(len(row[at]) for row in [heads, *rows]) for at in range(len(heads) - 1)]
-    for row in [heads, *rows]:
-        *cells, last = row
-        padded = [f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)]
-        yield "  ".join([*padded, last]).rstrip()
 
 
 def _row_json(row: RowScore) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from helix.model.criterion import Criterion, Suite
 from helix.model.history import Change
 from helix.model.validation import Trust
 from helix.reports.visible import one_line, visible
-from helix.reports.words import NOT_RECORDED, counted
+from helix.reports.words import NOT_RECORDED, columns, counted
 from helix.suite.compile import CompiledRow, compile, gating_reason
 from helix.suite.dumping import row_page
 from helix.suite.living import Living, changed_fields
@@ -133,10 +133,7 @@ def table(found: Sequence[Facts]) -> Iterator[str]:
     if not found:
         yield "the suite has no rows"
         return
-    rows = [_COLUMNS, *(fact.cells() for fact in found)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(_COLUMNS))]
-    for row in rows:
-        yield "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip()
+    yield from columns([_COLUMNS, *(fact.cells() for fact in found)])
     gating = sum(fact.gating for fact in found)
     retired = sum(fact.row.status == "retired" for fact in found)
     yield f"{counted(len(found), 'row')}: {gating} gate, {retired} retired"

@@ -6,6 +6,7 @@ A state is never told by colour alone: it has a word, a symbol and a plain-text 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Container, Iterable, Sequence
 from typing import Final, Literal
 
 from helix.model.verdict import BlockKind, Cause
@@ -87,6 +88,23 @@ def next_action(cause: Cause | None, kind: BlockKind | None = None) -> str:
 def counted(n: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun: `1 trace`, `1,200 traces`."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def columns(rows: Iterable[Sequence[str]], numbers: Container[int] = ()) -> list[str]:
+    """Return one line per row, its cells below each other; those at `numbers` stand to the right.
+
+    All rows have the same number of cells.
+    """
+    held = list(rows)
+    widths = [max(map(len, column)) for column in zip(*held, strict=True)]
+    return ["  ".join(_padded(row, widths, numbers)).rstrip() for row in held]
+
+
+def _padded(row: Sequence[str], widths: Sequence[int], numbers: Container[int]) -> list[str]:
+    return [
+        cell.rjust(width) if at in numbers else cell.ljust(width)
+        for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+    ]
 
 
 def wrapped(text: str, indent: str = "") -> list[str]:

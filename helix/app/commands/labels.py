@@ -17,7 +17,7 @@ from helix.labels.files import LabelFile, Problem, Row, raise_problems, write
 from helix.labels.importing import Imported, Rules, joined, keys, take
 from helix.labels.store import holding
 from helix.reports.visible import visible
-from helix.reports.words import counted, wrapped
+from helix.reports.words import columns, counted, wrapped
 
 _UNDEFINED = "undefined"
 
@@ -352,11 +352,7 @@ def _agreement_lines(figures: Sequence[Agreement]) -> Iterator[str]:
         )
         for item in figures
     ]
-    widths = [max(len(row[at]) for row in [heads, *rows]) for at in range(len(heads))]
-    for row in [heads, *rows]:
-        first, *rest = row
-        cells = [f"{cell:>{width}}" for cell, width in zip(rest, widths[1:], strict=True)]
-        yield "  ".join([f"{first:<{widths[0]}}", *cells])
+    yield from columns([heads, *rows], range(1, len(heads)))
 
 
 def _say_json(value: Any) -> None:

@@ -17,7 +17,7 @@ from helix.memory import LIFECYCLES, RULES, TYPES, Entry, Memory
 from helix.memory.entry import LONGEST_BODY
 from helix.memory.store import Draft
 from helix.reports.visible import one_line, visible
-from helix.reports.words import counted
+from helix.reports.words import columns, counted
 
 
 def run(argv: Sequence[str]) -> ExitCode:
@@ -109,10 +109,8 @@ def _list(args: argparse.Namespace) -> ExitCode:
     if args.json:
         _say_json({"folder": str(memory.folder), "entries": [_told(entry) for entry in entries]})
     elif entries:
-        widths = [max(map(len, column)) for column in zip(*map(_cells, entries), strict=True)]
-        for entry in entries:
-            cells = [f"{c:<{w}}" for c, w in zip(_cells(entry), widths, strict=True)]
-            console.say("  ".join([*cells, one_line(entry.description)]))
+        for line in columns(map(_cells, entries)):
+            console.say(line)
     else:
         console.say(f"no entries in {memory.folder}")
     if faults:
@@ -160,7 +158,7 @@ def _known(state: str) -> frozenset[str]:
 
 
 def _cells(entry: Entry) -> tuple[str, ...]:
-    return (entry.name, entry.type, entry.lifecycle, entry.created)
+    return (entry.name, entry.type, entry.lifecycle, entry.created, one_line(entry.description))
 
 
 def _told(entry: Entry) -> dict[str, Any]:

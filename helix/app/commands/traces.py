@@ -19,7 +19,7 @@ from helix.ingest.writing import WRITERS
 from helix.model.manifest import LoadFailure
 from helix.model.trace import Trace
 from helix.reports.visible import visible
-from helix.reports.words import counted
+from helix.reports.words import columns, counted
 
 NAMED_IDS = 5
 _EXITS = "Exits 0 if a format is recognised (load failures are counted), 2 otherwise."
@@ -182,19 +182,14 @@ def _wanted(source: Input, wanted: str | None) -> Trace:
 
 
 def _table(found: list[FileCount], totals: dict[str, Any]) -> Iterator[str]:
-    heads = ("format", "traces", "observations", "tool calls", "errors", "failures")
+    heads = ("format", "traces", "observations", "tool calls", "errors", "failures", "file")
     keys = ("traces", "observations", "toolCalls", "errors", "failures")
     rows = [
         (str(told["format"] or "unknown"), *(str(told[key]) for key in keys), told["file"])
         for told in (count.to_dict() for count in found)
     ]
     rows.append((f"{len(found)} in all", *(str(totals[key]) for key in keys), ""))
-    widths = [max(len(row[at]) for row in [heads, *rows]) for at in range(len(heads))]
-    for row in [(*heads, "file"), *rows]:
-        first, *numbers = row[:-1]
-        cells = [f"{first:<{widths[0]}}"]
-        cells += [f"{cell:>{width}}" for cell, width in zip(numbers, widths[1:], strict=True)]
-        yield visible("  ".join([*cells, row[-1]]).rstrip())
+    yield from map(visible, columns([heads, *rows], range(1, 1 + len(keys))))
     if totals["flags"]:
         yield "flags: " + ", ".join(f"{flag} {n}" for flag, n in totals["flags"].items())
 
