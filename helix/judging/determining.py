@@ -15,7 +15,7 @@ from helix.grounding.texts import says
 from helix.judging.own_object import INVISIBLE, Fault
 from helix.judging.rendering import Body, indented, on_one_line, prompt, recording, surroundings
 from helix.judging.reply import SaidRef, Unusable, object_of, shaped
-from helix.judging.rubric import REF
+from helix.judging.rubric import REF, TEXT, listed, shape
 from helix.model.canonical import declared_text
 from helix.model.discovery import Lens, Route
 from helix.model.packet import MatrixPacket
@@ -103,7 +103,6 @@ _OUTLINE = (
     "each message, the sequence of steps without their contents, and the end. Determine what that "
     "carries; where it does not decide, the verdict is uncertain."
 )
-_TEXT: dict[str, Any] = {"type": "string"}
 _MAYBE: dict[str, Any] = {"type": ["string", "null"]}
 _KIND: dict[str, Any] = {"enum": list(get_args(BlockKind))}
 
@@ -138,33 +137,33 @@ class Said(msgspec.Struct, frozen=True, rename="camel"):
 
 def determination_schema() -> dict[str, Any]:
     """Return the JSON Schema of a determiner's reply; the critique stands before the verdict."""
-    assumption = _object(("text", "kind"), text=_TEXT, kind=_KIND)
-    refs = {"type": "array", "items": REF}
-    detection = _object(
+    assumption = shape(("text", "kind"), text=TEXT, kind=_KIND)
+    refs = listed(REF)
+    detection = shape(
         ("text", "refs", "kind", "lens", "ledBy", "route"),
-        text=_TEXT,
+        text=TEXT,
         refs=refs,
-        assumptions={"type": "array", "items": assumption},
+        assumptions=listed(assumption),
         kind={"type": "string", "maxLength": LONGEST_KIND},
         lens={"enum": list(get_args(Lens))},
         ledBy=_MAYBE,
         route={"enum": list(get_args(Route))},
     )
-    return _object(
+    return shape(
         ("nonce", "goal", "happened", "outcome", "detections", "rootCause", "refs",
          "evidencePointer", "critique", "verdict"),
-        nonce=_TEXT,
-        goal=_TEXT,
-        happened=_TEXT,
-        outcome=_TEXT,
-        detections={"type": "array", "items": detection},
+        nonce=TEXT,
+        goal=TEXT,
+        happened=TEXT,
+        outcome=TEXT,
+        detections=listed(detection),
         rootCause=_MAYBE,
         refs=refs,
         evidencePointer=_MAYBE,
-        critique=_TEXT,
+        critique=TEXT,
         verdict={"enum": list(get_args(Result))},
         blockedBy={
-            "anyOf": [_object(("kind", "text"), kind=_KIND, text=_TEXT), {"type": "null"}]
+            "anyOf": [shape(("kind", "text"), kind=_KIND, text=TEXT), {"type": "null"}]
         },
     )  # fmt: skip
 
@@ -284,7 +283,3 @@ def _preferred(preferences: Sequence[Preference], nonce: str) -> list[str]:
     parts = ["", f"<<<PREFERENCES {nonce}", "what the operator likes to have looked for:"]
     parts += [f"[{on_one_line(p.name)}]\n{indented(p.text)}" for p in preferences]
     return [*parts, f"PREFERENCES {nonce}>>>"]
-
-
-def _object(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(required)}

@@ -18,7 +18,7 @@ from helix.judging.judged import by_the_pin
 from helix.judging.own_object import Fault
 from helix.judging.packet import sliced
 from helix.judging.rendering import derive_nonce, leaf_text, on_one_line, surroundings
-from helix.judging.reply import Unusable, object_of, shaped
+from helix.judging.reply import SaidStep, Unusable, object_of, shaped
 from helix.judging.rubric import EXPECT_RUBRIC, expectation_schema
 from helix.model.canonical import declared_text, digest
 from helix.model.criterion import Criterion
@@ -31,14 +31,9 @@ ASKED = ("input",)
 _NOTHING_ASKED = NoReply("unavailable", "the trace does not record what the agent was asked")
 
 
-class _Expected(msgspec.Struct, frozen=True):
-    expected: str
-    rationale: str | None = None
-
-
 class _Answer(msgspec.Struct, frozen=True, rename="camel"):
     nonce: str
-    expected_trajectory: tuple[_Expected, ...]
+    expected_trajectory: tuple[SaidStep, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,7 @@ class _Step(_Loose, frozen=True):
     ref: Any = None
 
 
-class _Expected(_Loose, frozen=True):
+class SaidStep(_Loose, frozen=True):
     expected: str
     rationale: str | None = None
 
@@ -143,7 +143,7 @@ class _Answer(_Loose, frozen=True):
     nonce: str
     verdicts: tuple[_Verdict, ...]
     understanding: _Understanding | None = None
-    expected_trajectory: tuple[_Expected, ...] = ()
+    expected_trajectory: tuple[SaidStep, ...] = ()
     context: _Context | None = None
     judge_steps: tuple[_Step, ...] = ()
     fidelity: _Fidelity = _Fidelity(complete=True)

@@ -27,6 +27,7 @@ from helix.judging.rendering import (
     surroundings,
 )
 from helix.judging.reply import Unusable, object_of, shaped
+from helix.judging.rubric import TEXT, listed, shape
 from helix.model.canonical import declared_text
 from helix.model.packet import MatrixPacket
 from helix.model.request import Pin, Reply, Request, Unit
@@ -98,23 +99,15 @@ class _Reviews(msgspec.Struct, frozen=True, rename="camel"):
 @lru_cache(maxsize=64)
 def review_schema(criterion_ids: tuple[str, ...]) -> dict[str, Any]:
     """Return the JSON Schema of a verifier's reply; the search stands before the finding."""
-    text = {"type": "string"}
-    review = {
-        "type": "object",
-        "properties": {
-            "criterionId": {"enum": list(criterion_ids)},
-            "against": text,
-            "leap": {"type": ["string", "null"]},
-            "leapKind": {"enum": [*get_args(BlockKind), None]},
-            "entails": {"type": "boolean"},
-        },
-        "required": ["criterionId", "against", "leap", "leapKind", "entails"],
-    }
-    return {
-        "type": "object",
-        "properties": {"nonce": text, "reviews": {"type": "array", "items": review}},
-        "required": ["nonce", "reviews"],
-    }
+    review = shape(
+        ("criterionId", "against", "leap", "leapKind", "entails"),
+        criterionId={"enum": list(criterion_ids)},
+        against=TEXT,
+        leap={"type": ["string", "null"]},
+        leapKind={"enum": [*get_args(BlockKind), None]},
+        entails={"type": "boolean"},
+    )
+    return shape(("nonce", "reviews"), nonce=TEXT, reviews=listed(review))
 
 
 def render_review(

@@ -156,20 +156,22 @@ REF: dict[str, Any] = {
 
 
 _MAYBE_REF: dict[str, Any] = {"anyOf": [REF, {"type": "null"}]}
-_TEXT = {"type": "string"}
+TEXT: dict[str, Any] = {"type": "string"}
 _HEALTH = ("contextGathered", "grounded", "assumed", "stoppedAtSymptom")
 _STATUSES = ["hypothesis", "unverified", "verified", "eliminated"]
 
 
-def _list(item: dict[str, Any]) -> dict[str, Any]:
+def listed(item: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of a list."""
     return {"type": "array", "items": item}
 
 
-def _object(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
+def shape(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
+    """Return the JSON Schema of an object, its fields in the order in which they are asked for."""
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
-EXPECTED = _list(_object(("expected",), expected=_TEXT, rationale=_TEXT))
+EXPECTED = listed(shape(("expected",), expected=TEXT, rationale=TEXT))
 
 
 @lru_cache(maxsize=64)
@@ -179,72 +181,72 @@ def reply_schema(criterion_ids: tuple[str, ...], *, expects: bool = True) -> dic
     Without `expects` the reply needs no expected trajectory: it was drawn before.
     """
     row = {"enum": list(criterion_ids)}
-    excused = _object(
-        ("criterionId", "refs", "critique"), criterionId=row, refs=_list(REF), critique=_TEXT
+    excused = shape(
+        ("criterionId", "refs", "critique"), criterionId=row, refs=listed(REF), critique=TEXT
     )
     place: dict[str, Any] = {"anchor": {"type": ["integer", "null"]}, "ref": _MAYBE_REF}
-    candidate = _object(
-        ("kind", "detection"), kind={"enum": ["eval", "dataset"]}, detection=_TEXT, **place
+    candidate = shape(
+        ("kind", "detection"), kind={"enum": ["eval", "dataset"]}, detection=TEXT, **place
     )
-    step = _object(("kind", "text"), kind={"enum": list(get_args(StepKind))}, text=_TEXT, **place)
+    step = shape(("kind", "text"), kind={"enum": list(get_args(StepKind))}, text=TEXT, **place)
     expected = {"expectedTrajectory": EXPECTED} if expects else {}
-    return _object(
+    return shape(
         ("nonce", "understanding", *expected, "judgeSteps", "fidelity", "verdicts"),
-        nonce=_TEXT,
-        understanding=_object(
-            ("rephrase",), rephrase=_TEXT, given=_list(_TEXT), inferred=_list(_TEXT)
+        nonce=TEXT,
+        understanding=shape(
+            ("rephrase",), rephrase=TEXT, given=listed(TEXT), inferred=listed(TEXT)
         ),
-        context=_object((), harness=_TEXT, scenario=_TEXT, exitStates=_list(_TEXT)),
+        context=shape((), harness=TEXT, scenario=TEXT, exitStates=listed(TEXT)),
         **expected,
-        judgeSteps=_list(step),
-        fidelity=_object(
+        judgeSteps=listed(step),
+        fidelity=shape(
             ("complete",), complete={"type": "boolean"}, reason={"type": ["string", "null"]}
         ),
-        verdicts=_list(_verdict(row)),
-        notApplicable=_list(excused),
-        candidates=_list(candidate),
-        localize=_object(
+        verdicts=listed(_verdict(row)),
+        notApplicable=listed(excused),
+        candidates=listed(candidate),
+        localize=shape(
             ("root", "locus"),
-            root=_TEXT,
+            root=TEXT,
             locus={"enum": list(get_args(Locus))},
-            refs=_list(REF),
+            refs=listed(REF),
         ),
-        health=_object((), **{key: {"type": "boolean"} for key in _HEALTH}),
+        health=shape((), **{key: {"type": "boolean"} for key in _HEALTH}),
     )
 
 
 @lru_cache(maxsize=1)
 def expectation_schema() -> dict[str, Any]:
     """Return the JSON Schema of what a judge expects before it sees what was done."""
-    return _object(("nonce", "expectedTrajectory"), nonce=_TEXT, expectedTrajectory=EXPECTED)
+    return shape(("nonce", "expectedTrajectory"), nonce=TEXT, expectedTrajectory=EXPECTED)
 
 
 @lru_cache(maxsize=256)
 def criterion_schema(criterion_id: str) -> dict[str, Any]:
     """Return the JSON Schema of a criterion-axis reply: one verdict at the top, or its na."""
     verdict = _verdict({"const": criterion_id})
-    properties: dict[str, Any] = {"nonce": _TEXT, **verdict["properties"]}
+    properties: dict[str, Any] = {"nonce": TEXT, **verdict["properties"]}
     properties["result"] = {"enum": [*get_args(Result), "na"]}
-    properties["fidelity"] = _object(
+    properties["fidelity"] = shape(
         ("complete",), complete={"type": "boolean"}, reason={"type": ["string", "null"]}
     )
-    return _object(("nonce", *verdict["required"]), **properties)
+    return shape(("nonce", *verdict["required"]), **properties)
 
 
 def _verdict(row: dict[str, Any]) -> dict[str, Any]:
     kind = {"enum": list(get_args(BlockKind))}
-    return _object(
+    return shape(
         ("criterionId", "bindings", "refs", "claim", "critique", "litmus", "result"),
         criterionId=row,
-        bindings=_list(_object(("term", "ref"), term=_TEXT, ref=_MAYBE_REF)),
-        refs=_list(REF),
-        claim=_TEXT,
-        critique=_TEXT,
-        litmus=_object(("premise",), premise=_TEXT, groundedBy={"type": ["string", "null"]}),
-        assumptions=_list(
-            _object(("text", "kind", "status"), text=_TEXT, kind=kind, status={"enum": _STATUSES})
+        bindings=listed(shape(("term", "ref"), term=TEXT, ref=_MAYBE_REF)),
+        refs=listed(REF),
+        claim=TEXT,
+        critique=TEXT,
+        litmus=shape(("premise",), premise=TEXT, groundedBy={"type": ["string", "null"]}),
+        assumptions=listed(
+            shape(("text", "kind", "status"), text=TEXT, kind=kind, status={"enum": _STATUSES})
         ),
         result={"enum": list(get_args(Result))},
-        blockedBy=_object(("kind", "text"), kind=kind, text=_TEXT),
+        blockedBy=shape(("kind", "text"), kind=kind, text=TEXT),
         confidence={"type": "number", "minimum": 0, "maximum": 1},
     )
