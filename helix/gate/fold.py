@@ -15,14 +15,14 @@ from typing import Any
 
 import msgspec
 
-from helix.gate.states import GateRow, Known, Policy, worst_state
+from helix.gate.states import GateRow, Known, Policy, fold_repeats, worst_state
 from helix.gate.tally import (
     Answers,
     RowTally,
     RunTally,
     code_fails,
     flaps,
-    trace_state,
+    repeat_states,
     unsteady,
 )
 from helix.model.manifest import ManifestEntry, Survey
@@ -157,11 +157,12 @@ def _count(
         by_code, task = code_fails(repeats), tasks.get(trace, f"trace {trace}")
         for criterion, tally in rows.items():
             run.causes["flapping"] += flaps(repeats, criterion)
-            state = trace_state(repeats, criterion, plan.replicates)
+            states = repeat_states(repeats, criterion, plan.replicates)
+            tally.add_repeats(states)
             tally.add(
                 trace,
                 task,
-                state,
+                fold_repeats(states)[0],
                 plan.known,
                 code_fail=criterion in by_code,
                 unsteady=unsteady(repeats, criterion),
@@ -180,6 +181,7 @@ def _absent(plan: FoldPlan, rows: dict[str, RowTally], entry: ManifestEntry) -> 
     """Count a chosen trace that has no line: nobody adjudicated it."""
     for tally in rows.values():
         tally.add(entry.id, _task(entry), "uncertain", plan.known)
+        tally.add_repeats(["uncertain"] * plan.replicates)
         tally.not_adjudicated += plan.replicates
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from helix.gate.rates import failing_interval, repeats
+from helix.gate.rates import failing_interval, flips, repeats
 from helix.gate.states import (
     GateRow,
     Known,
@@ -67,6 +67,8 @@ class RowTally:
     unsteady: int = 0
     decided: int = 0
     grounded: int = 0
+    repeated: Counter[tuple[int, int]] = field(default_factory=Counter)
+    unsettled: int = 0
 
     def add(
         self,
@@ -99,6 +101,15 @@ class RowTally:
             self.known = (self.known or 0) + (aside == "known")
             if state == "fail" and aside is None and len(self.new) < NAMED:
                 self.new.append(trace)
+
+    def add_repeats(self, states: Sequence[CellState]) -> None:
+        """Take in the repeats of one trace, of which code's always agree and na says nothing."""
+        if self.row.klass == "code" or len(states) < 2 or set(states) == {"na"}:
+            return
+        if set(states) <= {"pass", "fail"}:
+            self.repeated[states.count("pass"), len(states)] += 1
+        else:
+            self.unsettled += 1
 
     def fold(self, policy: Policy, *, everything: bool) -> CriterionResult:
         """Fold over tasks and traces: every cell, or only those that count at the gate."""
@@ -137,6 +148,7 @@ class RowTally:
             standing=self.row.trusted.standing(whole) if self.row.trusted else None,
             failing_interval=failing_interval(whole),
             repeats=repeats(whole),
+            flips=flips(list(self.repeated.elements()), self.unsettled),
         )
 
     def _effect(
@@ -328,11 +340,12 @@ def _of(count: int, total: int, noun: str) -> str:
     return f"{count} of {total} {noun}" + ("" if total == 1 else "s")
 
 
-def trace_state(lines: Sequence[MatrixVerdictFile], criterion: str, replicates: int) -> CellState:
-    """Return a criterion's state on one trace; a replicate without a line is undecided."""
+def repeat_states(
+    lines: Sequence[MatrixVerdictFile], criterion: str, replicates: int
+) -> list[CellState]:
+    """Return a criterion's states on one trace; a replicate without a line is undecided."""
     states: list[CellState] = [line.dense_map.get(criterion, "uncertain") for line in lines]
-    states += ["uncertain"] * (replicates - len(states))
-    return fold_repeats(states)[0]
+    return states + ["uncertain"] * (replicates - len(states))
 
 
 def flaps(lines: Sequence[MatrixVerdictFile], criterion: str) -> bool:

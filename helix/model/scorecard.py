@@ -70,6 +70,20 @@ class Repeats(Whole, frozen=True, kw_only=True):
     pass_at: tuple[Ratio, ...]
 
 
+class Flips(Whole, frozen=True, kw_only=True):
+    """Several answers on one trace: the chance that two of them disagree; exact.
+
+    `interval` is at 95 %, `entropy` the mean over traces in bits. `undecided` counts the traces
+    that are left out, because an answer is neither pass nor fail.
+    """
+
+    traces: int
+    undecided: int
+    rate: Ratio
+    interval: tuple[float, float] | None
+    entropy: float | None
+
+
 class CriterionRow(Whole, frozen=True, kw_only=True):
     """One criterion over all traces: folded result, cell counts, k failing of n decided.
 
@@ -80,7 +94,8 @@ class CriterionRow(Whole, frozen=True, kw_only=True):
     counts the failing cells that failed there already, and `new` those that count; else null.
     `failing`, `undecided` and `newTraces` name at most 50 traces; the counts are whole. `standing`
     is null where nobody judges. `failingInterval` is that of `prevalence` at 95 %, null where
-    nothing was decided; `repeats` is null where no task has two runs.
+    nothing was decided; `repeats` is null where no task has two runs, `flips` where a trace was
+    answered once or code alone decides.
     """
 
     criterion_id: str
@@ -105,6 +120,7 @@ class CriterionRow(Whole, frozen=True, kw_only=True):
     standing: Standing | None = None
     failing_interval: tuple[float, float] | None = None
     repeats: Repeats | None = None
+    flips: Flips | None = None
 
 
 class Cells(Whole, frozen=True, kw_only=True):

@@ -242,6 +242,19 @@ def repeats(row: CriterionRow) -> str | None:
     return f"pass^{k} {always.k / always.n:.1%}, pass@{k} {ever.k / ever.n:.1%} {over}"
 
 
+def flips(row: CriterionRow) -> str | None:
+    """Return how often two answers on one trace disagree; None where none was asked for twice."""
+    found = row.flips
+    if found is None:
+        return None
+    left = f", {found.undecided:,} undecided" if found.undecided else ""
+    over = f"over {counted(found.traces, 'trace')}{left}"
+    if found.interval is None:
+        return f"flip rate undefined {over}"
+    low, high = found.interval
+    return f"flip rate {found.rate.k / found.rate.n:.1%} ({low:.0%} to {high:.0%}) {over}"
+
+
 def scanned(scan: Scan) -> str:
     """Return what a scan looked at and found, in words."""
     channel = one_line(scan.channel)
