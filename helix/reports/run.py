@@ -14,7 +14,15 @@ from helix.model.manifest import ManifestEntry
 from helix.model.scorecard import CriterionRow, Scorecard
 from helix.model.subject import SubjectRecord
 from helix.model.trace import Trace
-from helix.model.verdict import Cause, CellState, MatrixVerdictFile, NotApplicable, Ref, Verdict
+from helix.model.verdict import (
+    Cause,
+    CellState,
+    MatrixVerdictFile,
+    NotApplicable,
+    Ref,
+    Verdict,
+    by_code_alone,
+)
 from helix.reports.summary import warned
 from helix.reports.trajectory import Place, StepView, lay_out
 from helix.reports.words import WORST_FIRST, Standing, next_action
@@ -116,10 +124,7 @@ class CellView:
     @property
     def judged(self) -> bool:
         """Whether a judge had a part in it, so that a verifier may."""
-        entry = self.entry
-        if entry is None or entry.produced_by == "code":
-            return False
-        return entry.code is None or entry.code.critique != entry.critique
+        return self.entry is not None and not by_code_alone(self.entry)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ ROW = (
           "judge.script=judge.py"], 3),
         ("judge.py", "async def judge(request):\n    raise SystemExit(0)",
          ["criteria.file=judged.yaml", "judge=scripted", "judge.model=m",
-          "judge.script=judge.py"], 4),
+          "judge.script=judge.py"], 3),
     ],
 )  # fmt: skip
 def test_code_that_exits_with_0_does_not_pass_the_gate(
@@ -115,10 +115,12 @@ def test_a_second_run_in_the_folder_of_one_that_still_writes_is_refused(here: Pa
 def test_a_run_that_starts_anew_leaves_no_result_of_the_one_before(here: Path) -> None:
     words = ["subject.traces=good.jsonl", "hydra.run.dir=run"]
     assert evaluate(here, *words, "criteria.file=suite.yaml").returncode == 0
-    (here / "judge.py").write_text("async def judge(request):\n"
-                                   "    raise SystemExit(0)\n", encoding="utf-8")  # fmt: skip
-    words += ["criteria.file=judged.yaml", "judge=scripted", "judge.script=judge.py"]
-    assert evaluate(here, *words, "judge.model=m").returncode == 4
+    (here / "own.yaml").write_text(ROW, encoding="utf-8")
+    (here / "own.py").write_text(
+        CHECK.replace("sys.exit(0)", "raise BaseException('gone')"), encoding="utf-8"
+    )
+    words += ["criteria.file=own.yaml", "checks.modules=own.py"]
+    assert evaluate(here, *words).returncode == 4
     left = {path.name for path in (here / "run").iterdir()}
     assert not left & {"report.html", "scorecard.json"}
     assert json.loads((here / "run" / "runmeta.json").read_text("utf-8")) == {"exitCode": 4}
