@@ -4,7 +4,7 @@ Pure: no clock, no randomness, no I/O (METHOD 64–67).
 """
 
 from helix.gate.exits import exit_code
-from helix.gate.fold import FoldPlan, fold
+from helix.gate.fold import FoldPlan, fold, task_of
 from helix.gate.states import (
     GateRow,
     Known,
@@ -16,6 +16,7 @@ from helix.gate.states import (
     fold_traces,
     worst_state,
 )
+from helix.gate.tally import repeat_states
 from helix.gate.trusted import Trusted
 
 __all__ = [
@@ -31,5 +32,7 @@ __all__ = [
     "fold_repeats",
     "fold_task",
     "fold_traces",
+    "repeat_states",
+    "task_of",
     "worst_state",
 ]

@@ -149,7 +149,7 @@ def _count(
     selected: list[ManifestEntry],
     lines: Iterable[MatrixVerdictFile],
 ) -> Iterator[str]:
-    tasks = {entry.id: _task(entry) for entry in selected}
+    tasks = {entry.id: task_of(entry) for entry in selected}
     for trace, group in groupby(lines, key=lambda line: line.trajectory_id):
         repeats = list(group)
         for line in repeats:
@@ -172,7 +172,7 @@ def _count(
     run.causes = +run.causes
 
 
-def _task(entry: ManifestEntry) -> str:
+def task_of(entry: ManifestEntry) -> str:
     """Return what a trace is grouped by: its task, else itself; no id is the name of a task."""
     return f"task {entry.task}" if entry.task else f"trace {entry.id}"
 
@@ -180,7 +180,7 @@ def _task(entry: ManifestEntry) -> str:
 def _absent(plan: FoldPlan, rows: dict[str, RowTally], entry: ManifestEntry) -> None:
     """Count a chosen trace that has no line: nobody adjudicated it."""
     for tally in rows.values():
-        tally.add(entry.id, _task(entry), "uncertain", plan.known)
+        tally.add(entry.id, task_of(entry), "uncertain", plan.known)
         tally.add_repeats(["uncertain"] * plan.replicates)
         tally.not_adjudicated += plan.replicates
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from helix.gate import fold_repeats
+from helix.gate import fold_repeats, repeat_states, task_of
 from helix.labels import Cell as Place
 from helix.labels import Label
-from helix.model.manifest import ManifestEntry
 from helix.model.validation import VALIDATION_SCHEMA_VERSION, Disagreement, Kind, Word
 from helix.model.verdict import CellState, MatrixVerdictFile
 from helix.runs import RunFiles
@@ -54,13 +53,14 @@ class Cell:
 def cells_of(run: RunFiles, labels: Mapping[Place, Word]) -> list[Cell]:
     """Return every cell of a run's chosen traces; a trace without a line is undecided in all."""
     entries = [entry for entry in run.manifest() if entry.selected]
-    clusters = {entry.id: _cluster(entry) for entry in entries}
+    clusters = {entry.id: task_of(entry) for entry in entries}
     criteria = [row.criterion_id for row in run.scorecard().criteria]
     states: dict[Place, tuple[CellState, bool]] = {}
+    replicates = run.plan().decides["sampling"]["replicates"]
     for trace, group in groupby(run.lines(), key=lambda line: line.trajectory_id):
         repeats = list(group)
         for criterion in criteria:
-            states[Place(trace, criterion)] = _folded(repeats, criterion)
+            states[Place(trace, criterion)] = _folded(repeats, criterion, replicates)
     places = [Place(entry.id, criterion) for entry in entries for criterion in criteria]
     return [
         Cell(
@@ -74,12 +74,10 @@ def cells_of(run: RunFiles, labels: Mapping[Place, Word]) -> list[Cell]:
     ]
 
 
-def _cluster(entry: ManifestEntry) -> str:
-    return f"task {entry.task}" if entry.task else f"trace {entry.id}"
-
-
-def _folded(repeats: list[MatrixVerdictFile], criterion: str) -> tuple[CellState, bool]:
-    states: list[CellState] = [line.dense_map.get(criterion, "uncertain") for line in repeats]
+def _folded(
+    repeats: list[MatrixVerdictFile], criterion: str, replicates: int
+) -> tuple[CellState, bool]:
+    states = repeat_states(repeats, criterion, replicates)
     return fold_repeats(states)[0], any(criterion not in line.not_adjudicated for line in repeats)
 
 

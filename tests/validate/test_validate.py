@@ -203,6 +203,16 @@ def test_a_run_that_there_is_is_measured_without_asking_anybody(desk: Desk) -> N
     assert {d.link.partition("#")[0] for d in found.disagreements} == {"../run0/report.html"}
 
 
+def test_a_cell_whose_repeat_has_no_line_is_undecided_as_it_is_at_the_gate(desk: Desk) -> None:
+    evaluate(desk.config({}, sampling={"replicates": 2}), run_dir=desk.folder / "run0")
+    desk.runs = 1
+    file = desk.folder / "run0" / "verdicts.jsonl"
+    lines = file.read_text("utf-8").splitlines(keepends=True)
+    file.write_text("".join(lines[:1] + lines[2:]), "utf-8")
+    found = desk.validate({**HELD_OUT, "run": str(desk.folder / "run0")}).validation
+    assert found is not None and found.overall.abstained.over == 4
+
+
 def test_two_runs_are_compared_on_the_same_labels(desk: Desk) -> None:
     desk.validate(HELD_OUT)
     desk.notes(("fail", "pass", 62))
