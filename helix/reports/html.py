@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from helix.reports import summary, words
+from helix.reports.page import PageFacts
 from helix.reports.run import RunReport
 from helix.reports.subject import subject_facts
 from helix.reports.visible import one_line, visible
@@ -24,6 +25,7 @@ def render_html(report: RunReport) -> bytes:
     text = page.render(
         report=report,
         card=report.scorecard,
+        facts=PageFacts(report.scorecard),
         meta=report.meta,
         columns=report.columns,
         firsts=_firsts(report),
