@@ -2,28 +2,30 @@
 (() => {
   const root = document.documentElement;
   const list = document.getElementById("list");
-  const all = [...list.querySelectorAll(":scope > .traj")];
   const live = document.getElementById("live");
   const search = document.getElementById("search");
   const help = document.getElementById("help");
   const filters = [...document.querySelectorAll("[data-filter]")];
   let wanted = "";
-  let current = null;
+  let current = null; // the entry that is open, in the list of trajectories (report-list.js)
   root.classList.add("scripted");
 
-  const shown = () => all.filter((t) => !t.hidden);
-  const opened = () => (current && current.open && !current.hidden ? current : null);
+  const opened = () => (current && current.element && current.element.open ? current.element : null);
   const byId = (id) => (id ? document.getElementById(id) : null);
 
   function unfold(element) {
     for (let at = element; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
   }
 
-  function open(trajectory) {
-    for (const other of all) if (other !== trajectory && other.open) other.open = false;
-    trajectory.hidden = false;
-    trajectory.open = true;
-    current = trajectory;
+  function open(entry, then) {
+    trajectories.reach(entry, (trajectory) => {
+      for (const other of list.querySelectorAll("details.traj[open]")) {
+        if (other !== trajectory) other.open = false;
+      }
+      trajectory.open = true;
+      current = entry;
+      then(trajectory);
+    });
   }
 
   function clear() {
@@ -61,14 +63,18 @@
     const hash = location.hash.slice(1);
     clear();
     if (!hash.startsWith("trace=")) {
-      const plain = byId(hash);
-      if (plain && plain.closest(".traj")) { open(plain.closest(".traj")); unfold(plain); highlight(plain); }
+      const entry = trajectories.at(hash);
+      if (!entry || trajectories.away(entry, location.hash, true)) return;
+      open(entry, () => { const plain = byId(hash); if (plain) { unfold(plain); highlight(plain); } });
       return;
     }
     const parts = new URLSearchParams(hash);
-    const trajectory = all.find((t) => t.dataset.trace === parts.get("trace"));
-    if (!trajectory) return;
-    open(trajectory);
+    const entry = trajectories.named(parts.get("trace"));
+    if (entry && !trajectories.away(entry, location.hash, true)) open(entry, (found) => point(found, parts));
+  }
+
+  // Lead to the step, criterion and evidence that an address names in a trajectory.
+  function point(trajectory, parts) {
     const step = [...trajectory.querySelectorAll(".step")].find(
       (s) => s.dataset.n === parts.get("step") || s.id.endsWith("-" + parts.get("step")));
     const cell = [...trajectory.querySelectorAll(".cell")].find(
@@ -93,28 +99,41 @@
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[href^='#']");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    const target = byId(link.getAttribute("href").slice(1));
-    const address = target && addressOf(target, link);
-    if (address) { event.preventDefault(); go(address); }
+    const anchor = link.getAttribute("href").slice(1);
+    const entry = trajectories.at(anchor);
+    if (!entry) return;
+    event.preventDefault();
+    if (trajectories.away(entry, "#" + anchor)) return;
+    trajectories.reach(entry, () => {
+      const target = byId(anchor);
+      const address = target && addressOf(target, link);
+      if (address) go(address);
+    });
   });
   list.addEventListener("toggle", (event) => {
-    if (event.target.classList.contains("traj") && event.target.open) current = event.target;
+    if (!event.target.classList.contains("traj") || !event.target.open) return;
+    const entry = trajectories.of(event.target);
+    if (entry === current) return;
+    current = entry;
+    trajectories.reach(entry, () => {});
   }, true);
   addEventListener("popstate", follow);
   addEventListener("hashchange", follow);
 
   function sift() {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const t of all) {
-      const text = words.length ? t.textContent.toLowerCase() : "";
-      t.hidden = (wanted !== "" && t.dataset.standing !== wanted) || !words.every((w) => text.includes(w));
-    }
+    const words = search ? search.value.toLowerCase().split(/\s+/).filter(Boolean) : [];
+    const all = trajectories.all();
+    const fitting = all.filter((entry) => wanted === "" || entry.data.standing === wanted);
     for (const button of filters) button.setAttribute("aria-pressed", String(button.dataset.filter === wanted));
-    const left = shown().length;
-    live.textContent = left || !all.length ? left + " of " + all.length + " listed" : "Nothing matches.";
+    trajectories.search(fitting, words, (found, done) => {
+      trajectories.draw(found);
+      if (!live) return;
+      const told = found.length + " of " + all.length + " listed" + (done ? "" : ", still reading");
+      live.textContent = found.length || !all.length || !done ? told : "Nothing matches.";
+    });
   }
   for (const button of filters) button.addEventListener("click", () => { wanted = button.dataset.filter; sift(); });
-  search.addEventListener("input", sift);
+  if (search) search.addEventListener("input", sift);
 
   function stepTo(items, by, at) {
     if (!items.length) return null;
@@ -123,15 +142,19 @@
   }
 
   function nextTrajectory(by) {
-    const found = stepTo(shown(), by, shown().indexOf(current));
-    if (!found) return;
-    go(addressOf(found, null));
-    found.querySelector("summary").focus({ preventScroll: true });
-    found.scrollIntoView();
+    if (trajectories.beyond(by)) return;
+    const shown = trajectories.shown();
+    const found = stepTo(shown, by, shown.indexOf(current));
+    if (!found || trajectories.away(found, "")) return;
+    trajectories.reach(found, (element) => {
+      go(addressOf(element, null));
+      element.querySelector("summary").focus({ preventScroll: true });
+      element.scrollIntoView();
+    });
   }
 
   function nextStep(by) {
-    const steps = opened() ? [...current.querySelectorAll(".step")] : [];
+    const steps = opened() ? [...opened().querySelectorAll(".step")] : [];
     const found = stepTo(steps, by, steps.findIndex((s) => s.classList.contains("at")));
     if (!found) return;
     for (const s of steps) s.classList.toggle("at", s === found);
@@ -140,7 +163,7 @@
   }
 
   function nextEvidence() {
-    const links = opened() ? [...current.querySelectorAll(".ev a.to")] : [];
+    const links = opened() ? [...opened().querySelectorAll(".ev a.to")] : [];
     const at = links.findIndex((l) => l.closest(".ev").classList.contains("active"));
     const link = links[(at + 1) % links.length];
     if (!link) return;
@@ -155,11 +178,11 @@
     p: () => nextStep(-1),
     e: nextEvidence,
     f: () => { wanted = wanted === "fail" ? "" : "fail"; sift(); },
-    "/": () => search.focus(),
+    "/": () => search && search.focus(),
     "?": () => (help.open ? help.close() : help.showModal()),
   };
   document.addEventListener("keydown", (event) => {
-    if (event.target === search && event.key === "Escape") { search.value = ""; sift(); search.blur(); }
+    if (search && event.target === search && event.key === "Escape") { search.value = ""; sift(); search.blur(); }
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "INPUT") return;
     if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
   });
@@ -171,11 +194,10 @@
 
   let before = [];
   addEventListener("beforeprint", () => {
-    before = all.filter((t) => !t.open && t.dataset.standing === "fail");
+    before = [...list.querySelectorAll("details.traj:not([open])[data-standing=fail]")];
     for (const t of before) t.open = true;
   });
   addEventListener("afterprint", () => { for (const t of before) t.open = false; });
 
-  sift();
-  follow();
+  trajectories.start(() => { sift(); follow(); });
 })();
