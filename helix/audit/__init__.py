@@ -1,18 +1,31 @@
-"""Audits: what an attacker's words change. `injection` plants them and compares."""
+"""Audits: what varies between runs that should not, and what an attacker's words change.
 
+`diff_runs` and `score` compare finished runs; `attack` plants texts into traces and compares.
+"""
+
+from helix.audit.diff import diff_runs
+from helix.audit.dimensions import dimensions, score
 from helix.audit.findings import Findings, Move
 from helix.audit.injection import attack
+from helix.audit.masking import COMPARED, MASKING_VERSION, MASKS, masked
 from helix.audit.payloads import BUILT_IN, PLACES, Payload, load_payloads
 from helix.audit.places import Plant, plants
 
 __all__ = [
     "BUILT_IN",
+    "COMPARED",
+    "MASKING_VERSION",
+    "MASKS",
     "PLACES",
     "Findings",
     "Move",
     "Payload",
     "Plant",
     "attack",
+    "diff_runs",
+    "dimensions",
     "load_payloads",
+    "masked",
     "plants",
+    "score",
 ]

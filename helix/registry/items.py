@@ -237,13 +237,20 @@ class SubjectRunner:
 
 @dataclass(frozen=True, slots=True)
 class DeterminismDimension:
-    """One dimension of the determinism scorecard (METHOD 70)."""
+    """One dimension of the determinism scorecard (METHOD 70).
+
+    `measure` gets a `helix.runs.RunFiles` and returns a JSON value, or None where the run does not
+    hold it; `artifact` and `field` say what it reads. Two values that are not equal differ, unless
+    `same(a, b)` says otherwise.
+    """
 
     name: str
     version: str
     artifact: str
+    field: str
     measure: Callable[[Any], Any]
     target: str = "0 differences"
+    same: Callable[[Any, Any], bool] | None = None
 
 
 Item = (

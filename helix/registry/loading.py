@@ -31,6 +31,7 @@ BUILTINS: dict[str, tuple[str, ...]] = {
     "helix.backends.plugin": ("judges",),
     "helix.engine.plugin": ("caches", "executors"),
     "helix.labels.plugin": ("labels",),
+    "helix.audit.plugin": ("dimensions",),
     "helix.reports.plugin": ("renderers",),
 }
 SINGULAR = {

@@ -20,6 +20,7 @@ from helix.stats.intervals import (
     clustered_error,
     clustered_share,
     clustered_size,
+    median_interval,
     wilson,
 )
 from helix.stats.paired import Difference, McNemar, mcnemar, paired_difference
@@ -50,6 +51,7 @@ __all__ = [
     "krippendorff_alpha",
     "lang_reiczigel",
     "mcnemar",
+    "median_interval",
     "needed_for_width",
     "needed_to_show",
     "needed_to_tell",

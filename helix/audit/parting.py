@@ -1,0 +1,93 @@
+"""Where two JSON texts part: value by value, a number as it is spelled, keys in their order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import Any, Final
+
+from helix.fieldpath import MISSING, render_steps
+
+LONGEST: Final = 160
+_LEAD = 40
+
+
+class Number(str):
+    """A number as it is spelled: 0.1 and 0.10 are two texts."""
+
+    __slots__ = ()
+
+
+Parted = tuple[str, Any, Any]
+
+
+def parted(a: str, b: str) -> list[Parted]:
+    """Return (path, value, value) of every place where two unequal texts part.
+
+    Texts that hold the same values, differently spaced or escaped, part as a whole; so do texts
+    that are not JSON.
+    """
+    try:
+        found = list(_parted(_read(a), _read(b), ()))
+    except (ValueError, RecursionError):
+        found = []
+    return found or [("", Raw(a), Raw(b))]
+
+
+class Raw(str):
+    """A whole text, shown as it is."""
+
+    __slots__ = ()
+
+
+def told(a: Any, b: Any) -> tuple[str | None, str | None]:
+    """Return two values as JSON texts, cut around where they part; None stands for no value."""
+    texts = [None if value is MISSING else _plain(_spelled(value)) for value in (a, b)]
+    known = [text for text in texts if text is not None]
+    start = max(0, _same(*known) - _LEAD) if max(map(len, known)) > LONGEST else 0
+    one, two = (None if text is None else _cut(text, start) for text in texts)
+    return one, two
+
+
+def _same(text: str, other: str = "") -> int:
+    """Return how many characters two texts have in common from their beginning."""
+    pairs = enumerate(zip(text, other, strict=False))
+    return next((at for at, (one, two) in pairs if one != two), min(len(text), len(other)))
+
+
+def _plain(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _cut(text: str, start: int) -> str:
+    part = text[start : start + LONGEST]
+    return ("…" if start else "") + part + ("…" if start + LONGEST < len(text) else "")
+
+
+def _read(text: str) -> Any:
+    return json.loads(text, parse_float=Number, parse_int=Number, parse_constant=Number)
+
+
+def _parted(a: Any, b: Any, at: tuple[str | int, ...]) -> Iterator[Parted]:
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in dict.fromkeys([*a, *b]):
+            yield from _parted(a.get(key, MISSING), b.get(key, MISSING), (*at, key))
+        if a.keys() == b.keys() and list(a) != list(b):
+            yield render_steps(at), list(a), list(b)
+    elif isinstance(a, list) and isinstance(b, list):
+        for number, (one, two) in enumerate(zip_longest(a, b, fillvalue=MISSING)):
+            yield from _parted(one, two, (*at, number))
+    elif type(a) is not type(b) or a != b:
+        yield render_steps(at), a, b
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, Number | Raw):
+        return str(value)
+    if isinstance(value, dict):
+        items = (f"{json.dumps(k, ensure_ascii=False)}: {_spelled(v)}" for k, v in value.items())
+        return f"{{{', '.join(items)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_spelled, value))}]"
+    return json.dumps(value, ensure_ascii=False)
