@@ -77,13 +77,17 @@ def _plan(page: TextPage, settings: Sequence[Setting]) -> None:
     if not settings:
         page.line("Both were planned alike.")
     for one in settings[:SHOWN_SETTINGS]:
-        page.line((f"{one_line(one.path)}: ", "bold"), f"{_told(one.before)} → {_told(one.after)}")
+        page.line(
+            (f"{one_line(one.path)}: ", "bold"),
+            f"{told_value(one.before)} → {told_value(one.after)}",
+        )
     if len(settings) > SHOWN_SETTINGS:
         page.line((f"and {len(settings) - SHOWN_SETTINGS:,} more; --json has all", "dim"))
     page.gap()
 
 
-def _told(value: Any) -> str:
+def told_value(value: Any) -> str:
+    """Return a value of a plan in a few words; a digest by its beginning."""
     if value is ABSENT:
         return NOT_RECORDED
     if isinstance(value, str) and _DIGEST.fullmatch(value):

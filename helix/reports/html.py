@@ -4,43 +4,59 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Callable
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from helix.reports import summary, words
+from helix.reports import summary, views, words
 from helix.reports.page import PageFacts
-from helix.reports.run import RunReport
+from helix.reports.run import RunReport, TraceView
 from helix.reports.subject import subject_facts
 from helix.reports.visible import one_line, visible
 
 TEMPLATES = files("helix.reports") / "templates"
+STYLES = ("report.css", "report-list.css")
 
 
 def render_html(report: RunReport) -> bytes:
     """Return the page as UTF-8; text of traces is escaped, and acting characters spelled out."""
     page = environment().get_template("report.html.j2")
-    text = page.render(
-        report=report,
-        card=report.scorecard,
-        facts=PageFacts(report.scorecard),
-        meta=report.meta,
-        columns=report.columns,
-        firsts=_firsts(report),
-        execution=_execution(report),
-        who=subject_facts(report.subject) if report.subject else [],
-        unread=summary.unreadable(report.scorecard.load.failures),
-        styles=("report.css",),
-    )
-    return text.encode("utf-8")
+    return page.render(page_values(report, PageFacts.of(report))).encode("utf-8")
 
 
-def _firsts(report: RunReport) -> dict[str, str]:
-    """Return the anchor of the first failing cell of each criterion."""
+def page_values(
+    report: RunReport, facts: PageFacts, page: Callable[[TraceView], str] = lambda _: ""
+) -> dict[str, Any]:
+    """Return what the template of the report is rendered with.
+
+    `page` says where a trace has a page of its own, empty for on this one.
+    """
+    return {
+        "report": report,
+        "card": report.scorecard,
+        "facts": facts,
+        "meta": report.meta,
+        "columns": report.columns,
+        "shown": report.shown,
+        "firsts": _firsts(report, page),
+        "execution": _execution(report),
+        "who": subject_facts(report.subject) if report.subject else [],
+        "unread": summary.unreadable(report.scorecard.load.failures),
+        "styles": STYLES,
+        "page": page,
+        "kept": None,
+    }
+
+
+def _firsts(report: RunReport, page: Callable[[TraceView], str]) -> dict[str, str]:
+    """Return the address of the first failing cell of each criterion."""
     found = reversed(report.cells("fail"))
-    return {cell.row.id: f"t{trace.index}-c{cell.row.index}" for trace, cell in found}
+    return {
+        cell.row.id: f"{page(trace)}#t{trace.index}-c{cell.row.index}" for trace, cell in found
+    }
 
 
 def _execution(report: RunReport) -> list[tuple[str, str | None]]:
@@ -67,7 +83,7 @@ def environment() -> Environment:
         keep_trailing_newline=True,
     )
     made.filters |= {"shown": _shown, "line": one_line}
-    made.globals |= {"words": words, "summary": summary, "digest": _digest}
+    made.globals |= {"words": words, "summary": summary, "views": views, "digest": _digest}
     return made
 
 

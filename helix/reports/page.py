@@ -1,10 +1,25 @@
-"""What the page of a run tells besides its traces: facts that every trace's part may need."""
+"""What the page of a run tells besides its traces: facts that every trace's part may need.
+
+One pass over the traces counts what the page shows of all of them; the rest stands beside the
+verdicts in the run's folder. It serves a run that is held whole and one that is read as a stream.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 
 from helix.model.scorecard import Scorecard
+from helix.model.validation import Disagreement
+from helix.reports.beside import Beside, beside
+from helix.reports.heat import Heat, Spot, shown_rows
+from helix.reports.itself import Itself
+from helix.reports.run import CellView, RowView, RunMeta, RunReport, TraceView
+from helix.reports.since import Since, Word
+from helix.reports.stream import RunStream
+from helix.reports.words import WORST_FIRST
+
+LETTERS = dict(zip(WORST_FIRST, "fiupn", strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,3 +27,67 @@ class PageFacts:
     """The facts of a page that a trace's part is rendered with, whole or by itself."""
 
     card: Scorecard
+    meta: RunMeta = field(default_factory=RunMeta)
+    rows: tuple[RowView, ...] = ()
+    heat: Heat = field(default_factory=Heat)
+    itself: Itself = field(default_factory=Itself)
+    beside: Beside = field(default_factory=Beside)
+    causes: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, run: RunReport | RunStream) -> PageFacts:
+        """Return the facts of a run, its traces looked at once."""
+        found = cls(
+            run.scorecard,
+            run.meta,
+            run.rows,
+            beside=beside(run.meta.run_dir, run.scorecard),
+        )
+        for trace in run.traces:
+            found.heat.add(trace)
+            found.itself.add(trace)
+            found.causes.update(found.why(trace))
+            if found.since is not None:
+                found.since.add(trace)
+        return found
+
+    @property
+    def since(self) -> Since | None:
+        """The baseline, where the gate compares with one that can be read."""
+        return self.beside.since
+
+    @property
+    def spots(self) -> list[tuple[RowView, list[Spot]]]:
+        """The heatmap: each criterion everywhere, then on each route."""
+        return shown_rows(self.heat, self.rows)
+
+    @property
+    def named_routes(self) -> list[str]:
+        """The routes to filter by; empty where no trace has one."""
+        return [route for route, _ in self.heat.routes if route is not None]
+
+    def change(self, trace: TraceView, cell: CellView) -> Word | None:
+        """Return what became of a cell since the baseline; None without one."""
+        return None if self.since is None else self.since.word(trace, cell)
+
+    def changes(self, trace: TraceView) -> list[Word]:
+        """Return what became of a trace's cells since the baseline, each word once."""
+        if self.since is None:
+            return []
+        words = (self.since.word(trace, cell) for cell in trace.cells)
+        return list(dict.fromkeys(word for word in words if word is not None))
+
+    def label(self, trace: TraceView, cell: CellView) -> Disagreement | None:
+        """Return what people said of a cell where that is known and differs from its state."""
+        return self.beside.labels.get((trace.id, cell.row.id))
+
+    @staticmethod
+    def why(trace: TraceView) -> list[str]:
+        """Return what left cells of a trace undecided, each cause once."""
+        found = (cell.cause for cell in trace.cells if cell.action is not None)
+        return list(dict.fromkeys(cause for cause in found if cause is not None))
+
+    def marks(self, trace: TraceView) -> str:
+        """Return how a trace's cells stand, a letter per criterion; a dot where it has none."""
+        found = {cell.row.index: LETTERS[cell.standing] for cell in trace.cells}
+        return "".join(found.get(row.index, ".") for row in self.rows)

@@ -197,7 +197,7 @@ def test_beyond_the_pages_size_the_worst_are_shown_and_the_rest_is_counted(
     assert [t.id for t in small.traces if t.steps] == ["outreach-001", "outreach-006"]
     page = Page(render_html(small).decode())
     told = page.by_id()["trajectories"].text
-    assert "2 of 8 trajectories shown with steps; the rest in verdicts.jsonl." in told
+    assert "2 of 8 traces shown with steps; the rest in verdicts.jsonl." in told
     assert told.count("Steps are not shown here: left out for the page's size") == 6
 
 
