@@ -8,13 +8,15 @@ are named, not the number of cells.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
 import msgspec
 
+from helix.gate.spread import Spread, cells_of, hear
 from helix.gate.states import GateRow, Known, Policy, fold_repeats, worst_state
 from helix.gate.tally import (
     Answers,
@@ -79,6 +81,7 @@ def fold(
     for entry in selected:
         if entry.id not in seen:
             _absent(plan, rows, entry)
+            _spread(plan, rows, task_of(entry), ())
         if not entry.fidelity.complete:
             run.cut.add(entry.id)
     criteria = tuple(tally.finish(plan.policy) for tally in rows.values())
@@ -109,6 +112,7 @@ def fold(
         usage=usage,
         skipped_criteria=plan.skipped_criteria,
         self_evaluation=plan.subject.strip().casefold() == ITSELF,
+        variance=_whole_spread(rows.values()).variance(),
     )
 
 
@@ -150,15 +154,17 @@ def _count(
     lines: Iterable[MatrixVerdictFile],
 ) -> Iterator[str]:
     tasks = {entry.id: task_of(entry) for entry in selected}
+    several = _several(plan, tasks)
     for trace, group in groupby(lines, key=lambda line: line.trajectory_id):
         repeats = list(group)
         for line in repeats:
             run.add_line(line, rows, plan.policy)
         by_code, task = code_fails(repeats), tasks.get(trace, f"trace {trace}")
+        if task in several:
+            _spread(plan, rows, task, repeats)
         for criterion, tally in rows.items():
             run.causes["flapping"] += flaps(repeats, criterion)
             states = repeat_states(repeats, criterion, plan.replicates)
-            tally.add_repeats(states)
             tally.add(
                 trace,
                 task,
@@ -177,11 +183,34 @@ def task_of(entry: ManifestEntry) -> str:
     return f"task {entry.task}" if entry.task else f"trace {entry.id}"
 
 
+def _several(plan: FoldPlan, tasks: Mapping[str, str]) -> set[str]:
+    """Return the tasks of which there is more than one answer."""
+    counts = Counter(tasks.values())
+    return {task for task, n in counts.items() if n > 1 or plan.replicates > 1}
+
+
+def _spread(
+    plan: FoldPlan, rows: dict[str, RowTally], task: str, repeats: Sequence[MatrixVerdictFile]
+) -> None:
+    """Take in how the repeats of one trace spread, row by row."""
+    cells = [cells_of(line) for line in repeats]
+    for criterion, tally in rows.items():
+        code = tally.row.klass == "code"
+        tally.spread.add(task, hear(cells, criterion, plan.replicates, code=code))
+
+
+def _whole_spread(rows: Iterable[RowTally]) -> Spread:
+    """Return the answers of all rows, a task's together."""
+    whole = Spread()
+    for tally in rows:
+        whole.take(tally.spread)
+    return whole
+
+
 def _absent(plan: FoldPlan, rows: dict[str, RowTally], entry: ManifestEntry) -> None:
     """Count a chosen trace that has no line: nobody adjudicated it."""
     for tally in rows.values():
         tally.add(entry.id, task_of(entry), "uncertain", plan.known)
-        tally.add_repeats(["uncertain"] * plan.replicates)
         tally.not_adjudicated += plan.replicates
 
 

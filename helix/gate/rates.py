@@ -1,20 +1,13 @@
-"""Rates of one criterion with what they are worth: intervals, pass^k over tasks, flips."""
+"""Rates of one criterion with what they are worth: intervals, and pass^k over tasks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from helix.model.scorecard import Flips, Ratio, Repeats
+from helix.model.scorecard import Ratio, Repeats
 from helix.model.verdict import CellState
-from helix.stats import (
-    clustered_share,
-    entropy,
-    flip_interval,
-    flip_rate,
-    pass_at_k,
-    pass_hat_k,
-)
+from helix.stats import clustered_share, pass_at_k, pass_hat_k
 
 CONFIDENCE = 0.95
 MOST = 10
@@ -48,22 +41,6 @@ def repeats(tasks: Tasks) -> Repeats | None:
         undecided=len(runs) - len(items),
         pass_hat=tuple(_ratio(pass_hat_k(items, k)) for k in range(1, most + 1)),
         pass_at=tuple(_ratio(pass_at_k(items, k)) for k in range(1, most + 1)),
-    )
-
-
-def flips(items: Sequence[tuple[int, int]], undecided: int) -> Flips | None:
-    """Return how often answers on one trace disagree, of (passes, answers) per trace; None of none.
-
-    `undecided` are the traces whose answers are not all pass or fail.
-    """
-    if not items and not undecided:
-        return None
-    return Flips(
-        traces=len(items),
-        undecided=undecided,
-        rate=_ratio(flip_rate(items)),
-        interval=flip_interval(items, CONFIDENCE),
-        entropy=entropy(items),
     )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from helix.gate.rates import failing_interval, flips, repeats
+from helix.gate.rates import failing_interval, repeats
+from helix.gate.spread import Spread
 from helix.gate.states import (
     GateRow,
     Known,
@@ -67,8 +68,7 @@ class RowTally:
     unsteady: int = 0
     decided: int = 0
     grounded: int = 0
-    repeated: Counter[tuple[int, int]] = field(default_factory=Counter)
-    unsettled: int = 0
+    spread: Spread = field(default_factory=Spread)
 
     def add(
         self,
@@ -101,15 +101,6 @@ class RowTally:
             self.known = (self.known or 0) + (aside == "known")
             if state == "fail" and aside is None and len(self.new) < NAMED:
                 self.new.append(trace)
-
-    def add_repeats(self, states: Sequence[CellState]) -> None:
-        """Take in the repeats of one trace, of which code's always agree and na says nothing."""
-        if self.row.klass == "code" or len(states) < 2 or set(states) == {"na"}:
-            return
-        if set(states) <= {"pass", "fail"}:
-            self.repeated[states.count("pass"), len(states)] += 1
-        else:
-            self.unsettled += 1
 
     def fold(self, policy: Policy, *, everything: bool) -> CriterionResult:
         """Fold over tasks and traces: every cell, or only those that count at the gate."""
@@ -148,7 +139,8 @@ class RowTally:
             standing=self.row.trusted.standing(whole) if self.row.trusted else None,
             failing_interval=failing_interval(whole),
             repeats=repeats(whole),
-            flips=flips(list(self.repeated.elements()), self.unsettled),
+            flips=self.spread.flips(),
+            variance=self.spread.variance(),
         )
 
     def _effect(

@@ -71,17 +71,44 @@ class Repeats(Whole, frozen=True, kw_only=True):
 
 
 class Flips(Whole, frozen=True, kw_only=True):
-    """Several answers on one trace: the chance that two of them disagree; exact.
+    """Several answers on one trace: the chance that two of them disagree, exact (METHOD 73).
 
-    `interval` is at 95 %, `entropy` the mean over traces in bits. `undecided` counts the traces
-    that are left out, because an answer is neither pass nor fail.
+    Over the `traces` with two `answers` or more. An answer is pass, fail, na, or withdrawn by the
+    verifier; `undecided` repeats are none of them and left out. `interval` is at 95 % and clustered
+    by task, `entropy` the mean over traces in bits, `fleiss` the agreement corrected for chance.
     """
 
     traces: int
+    answers: int
     undecided: int
     rate: Ratio
     interval: tuple[float, float] | None
     entropy: float | None
+    fleiss: float | None
+
+
+class Component(Whole, frozen=True, kw_only=True):
+    """How often two answers disagree for one reason, over `of` traces, or tasks for the agent.
+
+    `interval` is at 95 % and clustered by task. The agent's rate may be below 0: then its traces
+    differ no more than the answers on one of them.
+    """
+
+    rate: Ratio
+    interval: tuple[float, float]
+    of: int
+
+
+class Variance(Whole, frozen=True, kw_only=True):
+    """Why two answers about a task disagree, split without a rest; null cannot be told.
+
+    `agent`: its traces differ; `judge`: it answers one trace twice and differs; `verifier`: the
+    judge said the same twice, and what was left differs. Half of a rate is a variance.
+    """
+
+    agent: Component | None = None
+    judge: Component | None = None
+    verifier: Component | None = None
 
 
 class CriterionRow(Whole, frozen=True, kw_only=True):
@@ -121,6 +148,7 @@ class CriterionRow(Whole, frozen=True, kw_only=True):
     failing_interval: tuple[float, float] | None = None
     repeats: Repeats | None = None
     flips: Flips | None = None
+    variance: Variance | None = None
 
 
 class Cells(Whole, frozen=True, kw_only=True):
@@ -222,3 +250,4 @@ class Scorecard(Whole, frozen=True, kw_only=True):
     usage: UsageTotals
     skipped_criteria: tuple[str, ...] = ()
     self_evaluation: bool = False
+    variance: Variance | None = None

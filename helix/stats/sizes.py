@@ -27,6 +27,23 @@ def needed_for_width(
     return trials if method == "wilson" else _exact(rate, half_width, confidence, 4 * trials + 100)
 
 
+def needed_for_flips(rate: float, half_width: float, confidence: float = 0.95) -> int:
+    """Return the fewest repeats of one trace whose flip rate is known to ± half_width.
+
+    At this flip rate, 0 to ½: it is 2q(1 − q) of the rarer answer's share q, and its interval is
+    the image of Wilson's of q.
+    """
+    if not (0 <= rate <= 0.5 and 0 < half_width < 1):
+        raise ValueError(
+            f"rate must lie within 0..0.5 and half_width within 0..1 (got {rate}, {half_width})"
+        )
+    share = (1 - math.sqrt(1 - 2 * rate)) / 2
+    trials = 2
+    while _half(_flips(wilson(share * trials, trials, confidence))) > half_width:
+        trials += 1
+    return trials
+
+
 def needed_to_show(lower: float, confidence: float = 0.95) -> int:
     """Return how many trials without an error put the exact interval above `lower`.
 
@@ -54,6 +71,13 @@ def needed_to_tell(discordant: float, difference: float, power: float = 0.8) -> 
 
 def _half(interval: tuple[float, float] | None) -> float:
     return math.inf if interval is None else (interval[1] - interval[0]) / 2
+
+
+def _flips(interval: tuple[float, float] | None) -> tuple[float, float] | None:
+    if interval is None:
+        return None
+    ends = [2 * q * (1 - q) for q in interval]
+    return min(ends), 0.5 if interval[0] <= 0.5 <= interval[1] else max(ends)
 
 
 def _exact(rate: float, half_width: float, confidence: float, most: int) -> int:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from helix.gate.rates import failing_interval, repeats
-from helix.model.scorecard import Flips, Ratio, Repeats
+from helix.model.scorecard import Ratio, Repeats
 from helix.reports import summary
 from helix.stats import wilson
 from tests.gate.test_fold import gate_row, line, result, survey
@@ -70,43 +70,3 @@ def test_the_scorecard_and_the_reports_say_both() -> None:
     assert summary.prevalence(row).startswith("fails 1 of 4 decided (")
     bare = msgspec.structs.replace(row, repeats=None, failing_interval=None)
     assert (summary.repeats(bare), summary.prevalence(bare)) == (None, "fails 1 of 4 decided")
-
-
-REPEATED = {
-    "t0": ("pass", "fail"),
-    "t1": ("pass", "pass"),
-    "t2": ("fail", "fail"),
-    "t3": ("fail", "pass"),
-    "t4": ("pass", "uncertain"),
-    "t5": ("pass", "lost"),
-    "t6": ("na", "na"),
-    "t7": ("pass",),
-}
-
-
-def test_repeats_of_a_judge_have_a_flip_rate_with_its_interval() -> None:
-    lines = [
-        line(trace, {"c1": state}, made="judge", replicate=at)
-        for trace, states in REPEATED.items()
-        for at, state in enumerate(states)
-    ]
-    over = survey([*REPEATED, "absent"])
-    (row,) = result([gate_row(klass="judge")], lines, over=over, replicates=2).criteria
-    assert row.flips == Flips(
-        traces=4, undecided=4, rate=Ratio(k=1, n=2), interval=wilson(2, 4, 0.95), entropy=0.5
-    )
-    assert summary.flips(row) == "flip rate 50.0% (15% to 85%) over 4 traces, 4 undecided"
-
-
-def test_where_no_repeats_are_decided_the_flip_rate_is_undefined() -> None:
-    lines = [line("t0", {"c1": "uncertain"}, made="judge", replicate=at) for at in range(2)]
-    (row,) = result([gate_row(klass="judge")], lines, replicates=2).criteria
-    assert row.flips is not None and row.flips.rate == Ratio(k=0, n=0)
-    assert summary.flips(row) == "flip rate undefined over 0 traces, 1 undecided"
-
-
-@pytest.mark.parametrize(("klass", "replicates"), [("code", 2), ("judge", 1)])
-def test_code_and_a_single_answer_have_no_flip_rate(klass: str, replicates: int) -> None:
-    lines = [line("t0", {"c1": "pass"}, replicate=at) for at in range(replicates)]
-    (row,) = result([gate_row(klass=klass)], lines, replicates=replicates).criteria
-    assert row.flips is None and summary.flips(row) is None

@@ -9,11 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix.stats import (
-    entropy,
-    fleiss_kappa,
-    flip_interval,
-    flip_rate,
     mcnemar,
+    needed_for_flips,
     needed_for_width,
     needed_to_show,
     needed_to_tell,
@@ -89,19 +86,6 @@ def test_pass_at_k_counts_items_that_ever_pass() -> None:
 def test_repeats_that_were_not_drawn_are_undefined() -> None:
     for undefined in (pass_hat_k([], 1), pass_hat_k([(1, 2)], 3), pass_at_k([(0, 1), (2, 4)], 2)):
         assert undefined is None
-    assert flip_rate([(1, 1)]) is None
-    assert flip_interval([]) is None
-    assert entropy([]) is None
-
-
-def test_flips() -> None:
-    items = [(5, 5), (0, 5), (2, 5), (5, 5)]
-    assert flip_rate(items) == Fraction(12, 20) / 4
-    low, high = flip_interval(items) or (1.0, 0.0)
-    assert low < 0.15 < high
-    assert entropy([(5, 10)]) == 1.0
-    assert entropy([(10, 10)]) == 0.0
-    assert fleiss_kappa([[k, n - k] for k, n in items]) == pytest.approx(0.6875)
 
 
 @settings(max_examples=60, deadline=None)
@@ -123,6 +107,15 @@ def test_labels_for_a_flawless_judge(lower: float, labels: int) -> None:
     assert needed_to_show(lower) == labels
 
 
+@pytest.mark.parametrize(
+    ("rate", "half", "repeats"),
+    [(0.0, 0.05, 69), (0.18, 0.05, 350), (0.18, 0.1, 84), (0.5, 0.05, 16)],
+)
+def test_repeats_for_a_flip_rate(rate: float, half: float, repeats: int) -> None:
+    assert needed_for_flips(rate, half) == repeats
+    assert needed_for_flips(rate, half / 2) > repeats
+
+
 def test_pairs_for_a_difference() -> None:
     assert needed_to_tell(0.2, 0.1) < needed_to_tell(0.4, 0.1) < needed_to_tell(0.4, 0.05)
     assert needed_to_tell(0.4, 0.2) == 77
@@ -133,6 +126,7 @@ def test_pairs_for_a_difference() -> None:
     [
         lambda: needed_for_width(1.2, 0.1),
         lambda: needed_for_width(0.9, 0),
+        lambda: needed_for_flips(0.6, 0.1),
         lambda: needed_to_show(1.0),
         lambda: needed_to_tell(0.1, 0.2),
     ],
