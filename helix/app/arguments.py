@@ -16,10 +16,13 @@ def positive(text: str) -> int:
 def with_settings(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:
     """Return the arguments; KEY=VALUE words are its `settings`, wherever they stand.
 
-    argparse leaves words behind an option over where an earlier positional took none.
+    argparse leaves words behind an option over where an earlier positional took none. A subcommand
+    that takes no settings takes no further words either.
     """
     args, rest = parser.parse_known_args(argv)
-    if any(word.startswith("-") for word in rest):
+    takes = hasattr(args, "settings")
+    if any(word.startswith("-") or not takes for word in rest):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
-    args.settings += rest
+    if takes:
+        args.settings += rest
     return args

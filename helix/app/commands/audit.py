@@ -13,6 +13,7 @@ from pathlib import Path
 
 from helix.app import console, injections
 from helix.app.arguments import positive, with_settings
+from helix.app.commands import audit_diff
 from helix.app.commands.evaluate import with_demo_traces
 from helix.app.job import invoked
 from helix.app.progress import Progress
@@ -26,8 +27,11 @@ def run(argv: Sequence[str]) -> ExitCode:
     """Run one of the plain audits; each says how it exits."""
     parser = argparse.ArgumentParser(prog="helix audit", description="Audit what Helix decides.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    audit_diff.add(commands)
     _add_injection(commands)
     args = with_settings(parser, argv)
+    if args.command == "diff":
+        return audit_diff.run(args)
     try:
         return _injection(args, shlex.join([*invoked(), "audit", *argv]))
     except TraceError as error:
