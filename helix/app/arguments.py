@@ -13,6 +13,18 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def verbosity_flags(parser: argparse.ArgumentParser) -> None:
+    """Let `-q` and `-v` stand for a `report.verbosity=` word in the list `verbosity`."""
+    for short, long, word, text in (
+        ("-q", "--quiet", "quiet", "the gate, the counts and the paths alone"),
+        ("-v", "--verbose", "verbose", "everything that fails or is undecided, in full"),
+    ):
+        parser.add_argument(
+            short, long, dest="verbosity", action="store_const", default=[], help=text,
+            const=[f"report.verbosity={word}"],
+        )  # fmt: skip
+
+
 def with_settings(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:
     """Return the arguments; KEY=VALUE words are its `settings`, wherever they stand.
 

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import sys
 from typing import IO, Any
 
+from helix.reports.words import in_ascii
+
+
+def _plainly(error: UnicodeError) -> tuple[str | bytes, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return in_ascii(error.object[error.start : error.end]), error.end
+
 
 def prepare() -> None:
-    """Make both streams take any text: UTF-8 unless told otherwise, `?` for what does not fit."""
+    """Make both streams take any text: UTF-8 unless told otherwise, ASCII for what does not fit."""
+    codecs.register_error("helix-ascii", _plainly)
     told = bool(os.environ.get("PYTHONIOENCODING"))
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is None:
             continue
         if told or stream.isatty():
-            reconfigure(errors="replace")
+            reconfigure(errors="helix-ascii")
         else:
-            reconfigure(encoding="utf-8", errors="replace")
+            reconfigure(encoding="utf-8", errors="helix-ascii")
 
 
 def say(text: str) -> None:

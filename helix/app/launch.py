@@ -19,6 +19,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from helix.app import compose as composing
 from helix.app import console, job, keys
+from helix.app.arguments import verbosity_flags
 from helix.app.compose import Typed
 from helix.app.plugins import config_folders
 from helix.app.quoting import quoted, readable
@@ -90,6 +91,7 @@ def _parsed(command: str, argv: Sequence[str]) -> argparse.Namespace:
         raise UsageError(f"{message}; see: helix {command} --help")
 
     parser.error = wrong  # type: ignore[method-assign]
+    verbosity_flags(parser)
     # Intermixed, because Hydra's own order refuses an option after an override.
     args = parser.parse_intermixed_args(list(argv))
     for name, text in REFUSED_FLAGS.items():
@@ -97,6 +99,7 @@ def _parsed(command: str, argv: Sequence[str]) -> argparse.Namespace:
             raise UsageError(text)
     if args.multirun and (args.run or args.cfg or args.info):
         raise UsageError("--multirun cannot be combined with --run, --cfg or --info")
+    args.overrides += args.verbosity
     return args
 
 

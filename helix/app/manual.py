@@ -40,6 +40,8 @@ EXIT CODES
 
 OPTIONS
   Words may come in any order.
+  -q, --quiet           the gate, the counts and the paths alone: report.verbosity=quiet
+  -v, --verbose         all that fails or is undecided, in full: report.verbosity=verbose
   -m, --multirun        sweep over values separated by commas
   -c, --cfg job|hydra|all   print the configuration; with --resolve, its interpolations too
   -i, --info [WHAT]     print what was composed from where: all, config, defaults, searchpath ...

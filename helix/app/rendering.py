@@ -118,6 +118,7 @@ def _written(
     existing: Sequence[str] = (),
 ) -> tuple[bytes, ExitCode]:
     output, code = b"", ExitCode.PASS
+    meta = replace(meta, verbosity=config.verbosity)
     placed = [(item, view, place_of(item, run_dir, config)) for item, view in views]
     # What goes to standard output comes last: it names the reports that were written.
     for item, view, file in sorted(placed, key=lambda one: one[2] is None):

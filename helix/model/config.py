@@ -11,6 +11,9 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
+Verbosity = Literal["quiet", "normal", "verbose"]
+"""How much a report on the terminal shows: the gate alone, what to look at, everything."""
+
 
 class Section(BaseModel):
     """The base of every config section: frozen and closed, snake_case as typed."""
@@ -232,6 +235,7 @@ class ReportConfig(Section):
     out: tuple[str, ...] = ("terminal", "html")
     to: dict[str, str] = {}
     mode: Literal["auto", "single", "directory"] = "auto"
+    verbosity: Verbosity = "normal"
 
 
 class CacheConfig(Section):

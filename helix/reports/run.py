@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from helix.model.config import Verbosity
 from helix.model.criterion import Criterion
 from helix.model.manifest import ManifestEntry
 from helix.model.scorecard import CriterionRow, Scorecard
@@ -51,6 +52,7 @@ class RunMeta:
     duration_s: float | None = None
     started_at: str | None = None
     helix_version: str | None = None
+    verbosity: Verbosity = "normal"
 
 
 def rerun_line(command: str, folder: str, *, again: bool) -> str:

@@ -213,6 +213,15 @@ def cost(card: Scorecard) -> str:
     return f"{counted(usage.calls, 'judge call')}, cost {money(usage.cost_micro_usd)}"
 
 
+def asked(card: Scorecard) -> str:
+    """Return how many replies were kept from earlier and how many were asked for, and the cost."""
+    usage = card.usage
+    if usage.calls == 0 and usage.cost_micro_usd is None and usage.cache_hits == 0:
+        return "no judge calls"
+    told = f"{usage.cache_hits:,} cached, {usage.calls:,} new"
+    return f"{told}, cost {money(usage.cost_micro_usd)}" if usage.calls else told
+
+
 def share(ratio: Ratio) -> str:
     """Return k of n in words; of nothing, that there was nothing to measure."""
     return f"{ratio.k:,} of {ratio.n:,}" if ratio.n else "nothing to measure"
@@ -289,12 +298,13 @@ def parameters(values: dict[str, Any] | Sequence[dict[str, Any] | None] | None) 
     return ", ".join(f"{key} {_told(value)}" for key, value in shown.items()) or "none"
 
 
-def listed(names: Iterable[str], limit: int, more: str = "see report") -> str:
+def listed(names: Iterable[str], limit: int, more: str | None = "see report") -> str:
     """Return names joined, the rest counted: `a, b and 37 more; see report`."""
     names = list(names)
     if len(names) <= limit:
         return ", ".join(names)
-    return f"{', '.join(names[:limit])} and {len(names) - limit:,} more; {more}"
+    where = f"; {more}" if more else ""
+    return f"{', '.join(names[:limit])} and {len(names) - limit:,} more{where}"
 
 
 def _told(value: Any) -> str:

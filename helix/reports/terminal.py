@@ -6,9 +6,12 @@ Everything from traces is made visible first, so that nothing in it can act on t
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
+from typing import Final
 
+from helix.model.config import Verbosity
 from helix.model.verdict import Ref
 from helix.reports import summary
 from helix.reports.run import CellView, RowView, RunReport, TraceView
@@ -16,35 +19,57 @@ from helix.reports.textpage import STYLES, Styled, TextPage, for_this_console
 from helix.reports.visible import first_line, one_line
 from helix.reports.words import Standing, counted, duration
 
-SHOWN_CRITERIA = 20
-SHOWN_TRACES = 3
+FEW = 3
 SHOWN_NAMES = 6
 SHOWN_REASONS = 10
 QUOTE = 120
-DETAIL = 240
+CRITIQUE = 2_000
 REASON = 600
 Found = list[tuple[TraceView, CellView]]
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much is shown: criteria, traces of each, names in a list, lines of one text.
+
+    `spaced` sets criteria apart by an empty line; without it what follows `traces` is only named.
+    """
+
+    criteria: int
+    traces: int
+    names: int
+    lines: int
+    spaced: bool
+
+
+BOUNDS: Final[dict[Verbosity, Bounds]] = {
+    "quiet": Bounds(0, 0, 3, 0, False),
+    "normal": Bounds(8, 1, 3, 2, False),
+    "verbose": Bounds(1_000, 20, 20, 30, True),
+}
+
+
 def render_text(report: RunReport, width: int, color: bool, ascii: bool) -> str:
-    """Return the report as terminal text.
+    """Return the report as terminal text, as much of it as `report.meta.verbosity` says.
 
     Lines are at most `width` columns, except for paths and commands, which are never broken.
     `ascii` leaves no other character; without `color` there is no escape sequence at all.
     """
     page = TextPage(width, color, ascii)
-    _failures(page, report)
-    _undecided(page, report)
-    _load_failures(page, report)
-    _warnings(page, report)
-    _passes(page, report)
-    _judges(page, report)
-    _closing(page, report)
+    bounds = BOUNDS[report.meta.verbosity]
+    if bounds.criteria:
+        _failures(page, report, bounds)
+        _undecided(page, report, bounds)
+        _load_failures(page, report)
+        _warnings(page, report)
+        _passes(page, report)
+        _judges(page, report)
+    _closing(page, report, bounds)
     return page.text
 
 
 def render_terminal(report: RunReport) -> bytes:
-    """Return the report as UTF-8 for this process's standard output: its width and colour."""
+    """Return the report for this process's standard output: its width, colour and encoding."""
     return for_this_console(partial(render_text, report))
 
 
@@ -63,34 +88,49 @@ def _heading(page: TextPage, standing: Standing, row: RowView, *notes: str | Non
     )
 
 
-def _failures(page: TextPage, report: RunReport) -> None:
+def _failures(page: TextPage, report: RunReport, bounds: Bounds) -> None:
     groups = _by_row(report.cells("fail"))
     card = report.scorecard
-    for row, found in groups[:SHOWN_CRITERIA]:
+    for row, found in groups[: bounds.criteria]:
         told = summary.fails_on(row.row, len(found))
         _heading(page, "fail", row, told, summary.standing(row.row), summary.waived(card, row.id))
         new = frozenset(row.row.new_traces)
         found.sort(key=lambda pair: pair[0].id not in new)
-        for trace, cell in found[:SHOWN_TRACES]:
+        shown = found[: bounds.traces]
+        for at, (trace, cell) in enumerate(shown, 1):
             excuse = summary.waived(card, row.id, trace.id) or ("new" if trace.id in new else None)
-            _trace(page, trace, excuse)
-            page.line(first_line(cell.critique, 240) or "no critique was recorded", indent=4)
-            for ref in cell.refs[:1]:
-                if not _told(ref, cell):
-                    page.line(*_cited(ref), indent=4)
-        if len(found) > SHOWN_TRACES:
-            page.line((f"and {len(found) - SHOWN_TRACES:,} more; see report", "dim"), indent=2)
+            rest = found[at:] if at == len(shown) else []
+            _trace(page, trace, excuse, [one_line(t.name, 60) for t, _ in rest], bounds)
+            _failure(page, cell, bounds)
+        if bounds.spaced:
+            page.gap()
+    names = [one_line(row.id) for row, _ in groups[bounds.criteria :]]
+    if names:
+        page.line(page.state("fail"), f"  {counted(len(names), 'more criterion', 'more criteria')}")
+        page.line((f"{summary.listed(names, SHOWN_NAMES, None)}; -v shows them", "dim"), indent=2)
+    if groups and not bounds.spaced:
         page.gap()
-    _rest(page, groups)
 
 
-def _trace(page: TextPage, trace: TraceView, note: str | None) -> None:
-    parts: list[Styled] = [("trace ", "dim"), one_line(trace.name)]
-    if trace.file:
-        parts.append((f"  {one_line(trace.file)}", "dim"))
-    if note:
-        parts.append((f"  {one_line(note)}", "dim"))
+def _trace(
+    page: TextPage, trace: TraceView, note: str | None, rest: list[str], bounds: Bounds
+) -> None:
+    """Write a trace's name and where it was read, and the names of further ones."""
+    about = ", ".join(one_line(text) for text in (trace.file, note) if text)
+    parts: list[Styled] = [("trace ", "dim"), one_line(trace.name, 60)]
+    parts += [(f" ({about})", "dim")] if about else []
+    parts += [(f", {summary.listed(rest, bounds.names, None)}", "dim")] if rest else []
     page.line(*parts, indent=2)
+
+
+def _failure(page: TextPage, cell: CellView, bounds: Bounds) -> None:
+    """Write what was said of a failing cell, and the first evidence."""
+    said = first_line(cell.critique, CRITIQUE) or "no critique was recorded"
+    page.line(said, indent=4, most=bounds.lines)
+    for ref in cell.refs[:1]:
+        # In short, evidence only where it is more than what a check's own words say.
+        if not _told(ref, cell) and (bounds.spaced or cell.judged):
+            page.line(*_cited(ref), indent=4, most=None if bounds.spaced else 1)
 
 
 def _told(ref: Ref, cell: CellView) -> bool:
@@ -110,18 +150,25 @@ def _cited(ref: Ref) -> Iterable[Styled]:
         yield (" (not found there)", "dim")
 
 
-def _undecided(page: TextPage, report: RunReport) -> None:
+def _undecided(page: TextPage, report: RunReport, bounds: Bounds) -> None:
     groups: dict[tuple[Standing, str, str], Found] = {}
     for trace, cell in report.cells("incomplete", "uncertain"):
         key = (cell.standing, cell.cause or "no cause recorded", cell.action or "")
         groups.setdefault(key, []).append((trace, cell))
     for (standing, cause, action), found in groups.items():
         page.line(page.state(standing), "  ", (cause, "bold"), (" → ", "dim"), action)
-        for (traces, detail), rows in list(_by_traces(found).items())[:SHOWN_CRITERIA]:
-            page.line(summary.listed(rows, SHOWN_NAMES), indent=2)
+        entries = list(_by_traces(found).items())
+        for (traces, detail), rows in entries[: bounds.lines]:
+            where = ("  trace ", "dim"), summary.listed(traces, bounds.names)
+            page.line(summary.listed(rows, bounds.names, None), *where, indent=2)
             if detail:
-                page.line(detail, indent=4)
-            page.line(("trace ", "dim"), summary.listed(traces, SHOWN_NAMES), indent=4)
+                page.line(detail, indent=4, most=bounds.lines)
+        if len(entries) > bounds.lines:
+            names = [name for _, rows in entries[bounds.lines :] for name in rows]
+            page.line((f"also {summary.listed(names, bounds.names)}", "dim"), indent=2)
+        if bounds.spaced:
+            page.gap()
+    if groups and not bounds.spaced:
         page.gap()
 
 
@@ -139,7 +186,7 @@ def _by_traces(found: Found) -> dict[tuple[tuple[str, ...], str], list[str]]:
 
 def _places(pairs: Found) -> tuple[str, ...]:
     """Return the traces' names, with their files where they are few."""
-    if len(pairs) > SHOWN_TRACES:
+    if len(pairs) > FEW:
         return tuple(one_line(trace.name, 60) for trace, _ in pairs)
     return tuple(
         one_line(trace.name, 60) + (f" ({one_line(trace.file)})" if trace.file else "")
@@ -149,16 +196,9 @@ def _places(pairs: Found) -> tuple[str, ...]:
 
 def _detail(pairs: Found) -> str:
     """Return why the cells are undecided; where the reasons differ, the first with its trace."""
-    details = dict.fromkeys(first_line(cell.detail, DETAIL) for _, cell in pairs)
+    details = dict.fromkeys(first_line(cell.detail, CRITIQUE) for _, cell in pairs)
     first = next(iter(details))
     return first if len(details) == 1 or not first else f"{one_line(pairs[0][0].name, 60)}: {first}"
-
-
-def _rest(page: TextPage, groups: list[tuple[RowView, Found]]) -> None:
-    if len(groups) > SHOWN_CRITERIA:
-        more = counted(len(groups) - SHOWN_CRITERIA, "criterion", "criteria")
-        page.line((f"and {more} more; see report", "dim"))
-        page.gap()
 
 
 def _load_failures(page: TextPage, report: RunReport) -> None:
@@ -229,22 +269,16 @@ def _judges(page: TextPage, report: RunReport) -> None:
     page.gap()
 
 
-def _closing(page: TextPage, report: RunReport) -> None:
+def _closing(page: TextPage, report: RunReport, bounds: Bounds) -> None:
     card, meta = report.scorecard, report.meta
     standing: Standing = card.run_verdict
     reason = summary.gate_reason(card, meta.baseline)
     if card.gate.failing:
-        reason += f": {one_line(summary.listed(card.gate.failing, SHOWN_NAMES))}"
+        reason += f": {one_line(summary.listed(card.gate.failing, bounds.names, None))}"
     page.line(("Gate: ", "bold"), page.state(standing), f"  {reason}")
     told = [f"{n:,} {word}" for word, n in summary.counts(card) if n or word in ("fail", "pass")]
     page.line(", ".join(told), (" · ", "dim"), summary.judged(card))
-    page.line(
-        summary.cost(card),
-        (" · ", "dim"),
-        counted(card.usage.cache_hits, "cache hit"),
-        (" · ", "dim"),
-        f"time {duration(meta.duration_s)}",
-    )
+    page.line(summary.asked(card), (" · ", "dim"), f"time {duration(meta.duration_s)}")
     if meta.rerun and card.run_verdict != "pass":
         page.whole(f"Rerun the failures: {meta.rerun}")
     for line in meta.waiting:

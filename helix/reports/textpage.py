@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from helix.reports.visible import visible
-from helix.reports.words import ASCII_SYMBOLS, SYMBOLS, Standing
+from helix.reports.words import ASCII_SYMBOLS, SYMBOLS, Standing, in_ascii
 
 STYLES: Final = {
     "fail": "bold red",
@@ -24,27 +24,22 @@ STYLES: Final = {
     "pass": "bold green",
     "na": "dim",
 }
-_TYPOGRAPHY: Final = str.maketrans(
-    {"“": '"', "”": '"', "’": "'", "–": "-", "—": "-", "…": "...", "·": "|", "→": "->", "×": "x"}
-)
 # GitHub obeys `::word::` at a line's begin; it, Azure and TeamCity obey `##word[` anywhere.
 _COMMAND: Final = re.compile(r"^(\s*):(?=:)|#(?=#(?:vso|teamcity)?\[)")
 Styled = str | tuple[str, str]
 
 
 def for_this_console(render: Callable[[int, bool, bool], str]) -> bytes:
-    """Return what `render(width, color, ascii)` makes for this process's standard output, as UTF-8.
+    """Return what `render(width, color, ascii)` makes for this process's standard output.
 
-    A console whose encoding cannot show a character gets the ASCII form.
+    It is in the output's own encoding. One that cannot show a character gets the ASCII form.
     """
     plain = bool(os.environ.get("NO_COLOR") or os.environ.get("CI")) or not sys.stdout.isatty()
     width = max(shutil.get_terminal_size((80, 24)).columns, 20)
-    text = render(width, not plain, False)
     try:
-        text.encode(sys.stdout.encoding or "utf-8")
+        return render(width, not plain, False).encode(sys.stdout.encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
-        text = render(width, not plain, True)
-    return text.encode("utf-8")
+        return render(width, not plain, True).encode("ascii")
 
 
 def _inert(line: str) -> str:
@@ -74,13 +69,24 @@ class TextPage:
         lines = self._out.getvalue().split("\n")
         return "\n".join(_inert(line.rstrip()) for line in lines).strip("\n") + "\n"
 
-    def line(self, *parts: Styled, indent: int = 0) -> None:
-        """Write one line, wrapped with its indent kept."""
+    def line(self, *parts: Styled, indent: int = 0, most: int | None = None) -> None:
+        """Write one line, wrapped with its indent kept, and cut after `most` rows."""
         text = Text(overflow="fold")
         for part in parts:
             words, style = part if isinstance(part, tuple) else (part, "")
             text.append(self._readable(words), style)
+        text = self._cut(text, self._console.width - indent, most)
         self._console.print(Padding(text, (0, 0, 0, indent)))
+
+    def _cut(self, text: Text, width: int, most: int | None) -> Text:
+        rows = text.wrap(self._console, width)
+        if most is None or len(rows) <= most:
+            return text
+        mark = self._readable("…")
+        last = rows[most - 1]
+        last.truncate(width - len(mark))
+        last.append(mark)
+        return Text("\n").join(rows[:most])
 
     def whole(self, text: str) -> None:
         """Write a line that is never broken, so that it can be copied."""
@@ -95,6 +101,4 @@ class TextPage:
         return f"{symbol} {(word or standing).upper()}", STYLES[standing]
 
     def _readable(self, text: str) -> str:
-        if not self._ascii:
-            return text
-        return text.translate(_TYPOGRAPHY).encode("ascii", "backslashreplace").decode("ascii")
+        return in_ascii(text) if self._ascii else text

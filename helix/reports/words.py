@@ -31,6 +31,9 @@ ASCII_SYMBOLS: Final[dict[str, str]] = {
     "pass": "+",
     "na": "-",
 }
+_TYPOGRAPHY: Final = str.maketrans(
+    {"“": '"', "”": '"', "’": "'", "–": "-", "—": "-", "…": "...", "·": "|", "→": "->", "×": "x"}
+)
 MEANINGS: Final[dict[Standing, str]] = {
     "fail": "the evidence shows that the criterion does not hold",
     "incomplete": "nobody adjudicated it, so nothing is known",
@@ -88,6 +91,11 @@ def next_action(cause: Cause | None, kind: BlockKind | None = None) -> str:
 def counted(n: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun: `1 trace`, `1,200 traces`."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def in_ascii(text: str) -> str:
+    """Return the text in ASCII: signs of typography as their plain twins, the rest escaped."""
+    return text.translate(_TYPOGRAPHY).encode("ascii", "backslashreplace").decode("ascii")
 
 
 def columns(rows: Iterable[Sequence[str]], numbers: Container[int] = ()) -> list[str]:

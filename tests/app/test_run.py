@@ -315,6 +315,41 @@ def test_ascii_consoles_get_ascii(here: Path) -> None:
     assert done.stdout.isascii() and "PASS" in done.stdout
 
 
+@pytest.mark.parametrize("encoding", ["cp1252", "cp437", "cp932", "utf-8"])
+def test_a_console_of_any_code_page_reads_the_report_and_the_error(
+    here: Path, encoding: str
+) -> None:
+    given = ["subject.traces=bad.jsonl", "criteria.file=suite.yaml", "x→“é”"]
+    for words, stream in ((given[:2], "stdout"), (given, "stderr")):
+        done = subprocess.run(
+            [sys.executable, "-m", "helix", "evaluate", *words],
+            cwd=here, capture_output=True, check=False,
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+        )  # fmt: skip
+        said = getattr(done, stream).decode(encoding)
+        assert (done.returncode, "Traceback" in said) == (2 if stream == "stderr" else 1, False)
+        if stream == "stderr":
+            sent = {"cp1252": "x->“é”", "cp437": 'x->"é"', "cp932": "x→“\\xe9”"}
+            assert f"'{sent.get(encoding, 'x→“é”')}' must be KEY=VALUE" in said
+        else:
+            assert ("✕ FAIL" if encoding == "utf-8" else "x FAIL") in said
+
+
+def test_q_shows_the_gate_alone_and_v_everything_on_a_run_and_its_report(here: Path) -> None:
+    given = ["subject.traces=bad.jsonl", "criteria.file=suite.yaml", "hydra.run.dir=run"]
+    shown = {flag: evaluate(here, *given, *flag.split()).stdout for flag in ("-q", "", "-v")}
+    assert shown["-q"].startswith("Gate: ✕ FAIL  1 gating criterion fails")
+    assert "Report: run/report.html" in shown["-q"] and "trace t" not in shown["-q"]
+    assert shown[""].startswith("✕ FAIL") and "trace t" in shown[""]
+    assert len(shown["-v"].splitlines()) > len(shown[""].splitlines())
+    for flag in ("-q", "-v"):
+        again = subprocess.run(
+            [sys.executable, "-m", "helix", "report", "run", flag],
+            cwd=here, capture_output=True, encoding="utf-8", check=True,
+        )  # fmt: skip
+        assert again.stdout.splitlines()[0] == shown[flag].splitlines()[0]
+
+
 def test_a_reader_that_goes_away_changes_nothing(here: Path) -> None:
     given = "subject.traces=bad.jsonl criteria.file=suite.yaml hydra.run.dir=run"
     done = subprocess.run(

@@ -17,6 +17,7 @@ from helix.model.scorecard import Cells, Counts, Gate
 from helix.model.verdict import Binding, BlockedBy, Fidelity, MatrixVerdictFile, Ref, Scan
 from helix.reports.run import RunMeta, RunReport, compose
 from helix.reports.terminal import render_terminal, render_text
+from helix.reports.textpage import TextPage, for_this_console
 from tests.reports.sample import (
     HOSTILE,
     SUITE,
@@ -54,9 +55,42 @@ def test_failures_come_first_and_the_report_last(text: str) -> None:
 
 
 def test_a_failure_has_its_trace_its_critique_and_its_evidence(text: str) -> None:
+    made = report()
     told = " ".join(text.split())
-    assert "trace outreach-000 outreach.jsonl:1 send_message at step 5 has no yes before it" in told
+    first = "trace outreach-000 (outreach.jsonl:1)"
+    assert f"{first}, outreach-001, outreach-002, outreach-004 and 5 more send_message" in told
+    verbose = replaced_meta(made, verbosity="verbose")
+    told = " ".join(render_text(verbose, 80, color=False, ascii=False).split())
+    assert f"{first} send_message at step 5 has no yes before it" in told
     assert "“mara@example.org” in call_2 input.to" in told
+
+
+def replaced_meta(made: RunReport, **changes: Any) -> RunReport:
+    """Return the report with some facts of its execution changed."""
+    return dataclasses.replace(made, meta=dataclasses.replace(made.meta, **changes))
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_each_verbosity_shows_more_than_the_one_below(width: int) -> None:
+    shown = {
+        name: render_text(replaced_meta(report(60), verbosity=name), width, False, False)
+        for name in ("quiet", "normal", "verbose")
+    }
+    lines = {name: len(text.splitlines()) for name, text in shown.items()}
+    assert lines["quiet"] < 12 < lines["normal"] < 80 * 80 // width < lines["verbose"], lines
+    for text in shown.values():
+        assert "Gate:" in text and "Report: " in text and "cells" in text
+    assert shown["quiet"].startswith("Gate: ") and "trace outreach" not in shown["quiet"]
+    assert shown["verbose"].count("trace outreach-") > 2 * shown["normal"].count("trace outreach-")
+
+
+def test_a_text_that_is_cut_says_so_and_never_passes_the_width() -> None:
+    for width, ascii in ((20, False), (20, True), (40, False)):
+        page = TextPage(width, color=False, ascii=ascii)
+        page.line("a 字 word and more " * 20, indent=4, most=2)
+        rows = page.text.splitlines()
+        assert len(rows) == 2 and rows[1].endswith("..." if ascii else "…")
+        assert all(row.startswith("    ") and cell_len(row) <= width for row in rows)
 
 
 def test_an_undecided_cell_has_its_cause_and_what_to_do_next(text: str) -> None:
@@ -74,7 +108,7 @@ def test_the_closing_lines_count_every_state(text: str) -> None:
 
 
 def test_what_was_not_recorded_is_not_shown_as_zero(text: str) -> None:
-    assert "12 judge calls, cost not recorded · 3 cache hits · time not recorded" in text
+    assert "3 cached, 12 new, cost not recorded · time not recorded" in text
 
 
 def test_an_unvalidated_judge_and_a_missing_verifier_are_named(text: str) -> None:
@@ -146,6 +180,30 @@ def test_a_console_that_cannot_show_a_symbol_gets_ascii(
     monkeypatch.setattr(sys, "stdout", console)
     shown = render_terminal(report())
     assert shown.isascii() is ascii and b"\x1b" not in shown
+    assert "FAIL" in shown.decode(encoding)
+
+
+def test_what_goes_to_a_console_is_in_its_own_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
+    for encoding, sent in (
+        ("cp1252", b"\x93caf\xe9\x94\n"),
+        ("cp437", b'"caf\\xe9"\n'),
+        ("utf-8", "“café”\n".encode()),
+        ("no-such-codec", b'"caf\\xe9"\n'),
+    ):
+
+        class Output(io.StringIO):
+            pass
+
+        output = Output()
+        monkeypatch.setattr(Output, "encoding", encoding, raising=False)
+        monkeypatch.setattr(sys, "stdout", output)
+
+        def render(width: int, color: bool, ascii: bool) -> str:
+            page = TextPage(width, color, ascii)
+            page.line("“café”")
+            return page.text
+
+        assert for_this_console(render) == sent
 
 
 def test_a_report_of_nothing_is_still_a_report() -> None:
@@ -186,8 +244,8 @@ def test_a_waiver_is_said_where_the_criterion_fails_and_with_its_reason() -> Non
 
 def test_a_waiver_of_one_trace_is_said_of_that_trace() -> None:
     one = {**WAIVER, "trace": "outreach-001"}
-    shown = told(of(line(0), line(1), gate={"waivers": (one,)}))
-    assert "outreach.jsonl:2 waived by the owner until 2031-05-01" in shown
+    shown = told(replaced_meta(of(line(0), line(1), gate={"waivers": (one,)}), verbosity="verbose"))
+    assert "(outreach.jsonl:2, waived by the owner until 2031-05-01)" in shown
     assert shown.count("waived by") == 1 and "confirm-before-send on outreach-001 by" in shown
 
 
@@ -217,7 +275,7 @@ def test_the_gate_says_what_the_baseline_knew(
 def test_new_failures_stand_before_those_that_the_baseline_knew() -> None:
     row = {"known": 3, "new": 1, "new_traces": ("outreach-004",)}
     shown = told(of(*(line(n) for n in range(6)), gate={}, confirm_before_send=row))
-    assert "fails on 5 traces: 3 known, 1 new trace outreach-004 outreach.jsonl:5 new" in shown
+    assert "fails on 5 traces: 3 known, 1 new trace outreach-004 (outreach.jsonl:5, new)" in shown
 
 
 def test_a_criterion_that_applies_to_no_trace_is_not_said_to_hold() -> None:
@@ -306,7 +364,7 @@ def test_an_undecided_cell_says_why_below_its_criterion(
 ) -> None:
     shown = told(of(one, gate={}))
     assert detail in shown[shown.index("HIGH claims-are-grounded") :]
-    assert shown.index(detail) < shown.index("trace outreach-000 (outreach.jsonl:1)")
+    assert shown.index(detail) > shown.index("trace outreach-000 (outreach.jsonl:1)")
 
 
 def test_the_reasons_of_several_traces_are_told_by_the_first() -> None:
@@ -316,7 +374,7 @@ def test_the_reasons_of_several_traces_are_told_by_the_first() -> None:
         )
         for name in ("a", "b")
     ]
-    assert "a: tool 'a' trace a, b" in told(of(*more, gate={}))
+    assert "trace a, b a: tool 'a'" in told(of(*more, gate={}))
 
 
 def test_a_check_that_found_nothing_is_not_told_twice() -> None:

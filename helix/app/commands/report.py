@@ -14,6 +14,7 @@ from pathlib import Path
 
 import helix
 from helix.app import console
+from helix.app.arguments import verbosity_flags
 from helix.app.commands.discover import next_lines
 from helix.app.quoting import quoted
 from helix.app.rendering import ordered, place_of, project, render_found, renderers
@@ -51,7 +52,8 @@ def run(argv: Sequence[str]) -> ExitCode:
 def _again(argv: Sequence[str]) -> ExitCode:
     parser = argparse.ArgumentParser(
         prog="helix report",
-        usage="helix report RUN [report.out=[NAME,…]] [--to NAME=PATH] [--traces PATH] [--json]\n"
+        usage="helix report RUN [report.out=[NAME,…]] [--to NAME=PATH] [--traces PATH] [--json] "
+        "[-q|-v]\n"
         "       helix report compare A B [--json]",
         description="Make the reports of a finished run again from its folder: on the terminal, "
         "or those that report.out names, where the run would have put them. Nothing is judged. A "
@@ -64,10 +66,11 @@ def _again(argv: Sequence[str]) -> ExitCode:
     add("--to", metavar="NAME=PATH", action="append", default=[], help="this format to this file")
     add("--traces", metavar="PATH", help="where the run's traces are now")
     add("--json", action="store_true", help="print the report as JSON instead of for a terminal")
+    verbosity_flags(parser)
     args = parser.parse_intermixed_args(argv)
     if not args.words:
         parser.error("RUN is missing: the folder of a finished run")
-    config = _config(args.words[1:], args.to, as_json=args.json)
+    config = _config([*args.words[1:], *args.verbosity], args.to, as_json=args.json)
     known, folder = load(), Path(args.words[0])
     if not is_discovery(folder):
         finished(args.words[0])
