@@ -45,18 +45,15 @@ def page_values(
         "execution": _execution(report),
         "who": subject_facts(report.subject) if report.subject else [],
         "unread": summary.unreadable(report.scorecard.load.failures),
-        "styles": STYLES,
+        "styles": STYLES[:1],
         "page": page,
-        "kept": None,
     }
 
 
 def _firsts(report: RunReport, page: Callable[[TraceView], str]) -> dict[str, str]:
     """Return the address of the first failing cell of each criterion."""
     found = reversed(report.cells("fail"))
-    return {
-        cell.row.id: f"{page(trace)}#t{trace.index}-c{cell.row.index}" for trace, cell in found
-    }
+    return {cell.row.id: f"{page(trace)}#t{trace.index}-c{cell.row.index}" for trace, cell in found}
 
 
 def _execution(report: RunReport) -> list[tuple[str, str | None]]:
@@ -83,7 +80,13 @@ def environment() -> Environment:
         keep_trailing_newline=True,
     )
     made.filters |= {"shown": _shown, "line": one_line}
-    made.globals |= {"words": words, "summary": summary, "views": views, "digest": _digest}
+    made.globals |= {
+        "words": words,
+        "summary": summary,
+        "views": views,
+        "digest": _digest,
+        "kept": None,
+    }
     return made
 
 

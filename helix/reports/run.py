@@ -338,7 +338,7 @@ def _with_steps(views: list[TraceView], traces: Traces) -> tuple[TraceView, ...]
     left = 2 * MAX_STEPS
     for trace in traces:
         for view in by_id.get(trace.id, ()):
-            laid = _laid_out(view, trace) if view.index in wanted else view
+            laid = laid_out(view, trace) if view.index in wanted else view
             if len(laid.steps) > left:
                 wanted.discard(view.index)
                 continue
@@ -359,7 +359,8 @@ def _wanted(views: Sequence[TraceView]) -> set[int]:
     return wanted
 
 
-def _laid_out(view: TraceView, trace: Trace) -> TraceView:
+def laid_out(view: TraceView, trace: Trace) -> TraceView:
+    """Return a view with its steps; a trace that is not the one that was judged is not shown."""
     judged = view.line.provenance.trace if view.line.provenance else None
     if judged is not None and judged != trace.source.digest:
         return replace(view, hidden="the trace has changed since it was evaluated")

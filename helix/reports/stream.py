@@ -7,16 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from helix.model.criterion import Criterion
 from helix.model.manifest import ManifestEntry
 from helix.model.scorecard import Scorecard
 from helix.model.subject import SubjectRecord
+from helix.model.trace import Trace
 from helix.model.verdict import MatrixVerdictFile
 from helix.reports.run import RowView, RunMeta, TraceView, placed, row_views, trace_view
 
 NOTHING_RECORDED = RunMeta()
 Place = tuple[str, int]
+Originals = Callable[[frozenset[str]], Iterable[Trace]]
+Mode = Literal["auto", "single", "directory"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,8 @@ class RunStream:
 
     `below` and `sources` say where each trace was read: below the folder of all, and as file and
     1-based line (0 for a whole file). `selected` are the traces that were to be evaluated.
+    `originals` reads the traces of these ids again, in any order; None where they are not to be
+    had. `mode` is how many files a page may be, and `name` the file name of the report.
     """
 
     scorecard: Scorecard
@@ -36,6 +42,9 @@ class RunStream:
     sources: Mapping[str, Place] = field(default_factory=dict)
     selected: tuple[str, ...] = ()
     subject: SubjectRecord | None = None
+    originals: Originals | None = None
+    mode: Mode = "auto"
+    name: str = "report.html"
 
     @property
     def lines(self) -> Iterator[MatrixVerdictFile]:
@@ -57,6 +66,7 @@ def stream(
     manifest: Iterable[ManifestEntry] = (),
     meta: RunMeta = NOTHING_RECORDED,
     subject: SubjectRecord | None = None,
+    originals: Originals | None = None,
 ) -> RunStream:
     """Return a run as a stream; `read` yields its verdict lines from the first on at each call."""
     entries = tuple(manifest)
@@ -71,4 +81,5 @@ def stream(
         {entry.id: (entry.file, entry.line) for entry in entries},
         tuple(entry.id for entry in entries if entry.selected),
         subject,
+        originals,
     )
