@@ -103,7 +103,8 @@ def test_a_cell_of_the_matrix_leads_to_its_trajectory_from_its_head_on(
         "const seen = (e) => e.getBoundingClientRect();"
         "const cell = seen(document.querySelector('#t4-c2 > summary'));"
         "document.title = [document.querySelector('.traj[open]').id,"
-        " Math.round(seen(document.querySelector('#t4')).top),"
+        " Math.round(seen(document.querySelector('#t4')).top -"
+        " seen(document.querySelector('.top')).bottom),"
         " cell.top > 0 && cell.bottom < innerHeight].join();"
     )
     document, console = opened(doing(page, script), tmp_path)
