@@ -15,6 +15,7 @@ HYDRA = {
     "build-evals": "ask every row by itself, and write each row's judge and the suite",
     "discover": "find what fails in traces, and criteria that see it again",
     "evaluate": "recorded traces and a suite to verdicts, a gate and an exit code",
+    "improve": "measure an agent over repeats, ask for changes, and measure it again",
     "validate": "hold a judge's verdicts against people's labels",
 }
 PLAIN = {
@@ -31,7 +32,6 @@ PLAIN = {
     "schema": "print the JSON Schema of a file that Helix reads or writes",
     "traces": "say what trace files hold: detect, show, convert, stats",
 }
-NOT_BUILT = ("improve",)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -67,9 +67,6 @@ def _dispatched(words: list[str]) -> ExitCode:
         return _hydra(first, rest)
     if first in PLAIN:
         return _plain(first, rest)
-    if first in NOT_BUILT:
-        own = helix.__version__
-        raise UsageError(f"helix {first} is not in this version ({own}); see: helix --help")
     raise UsageError(unknown("command", first, [*HYDRA, *PLAIN]))
 
 
@@ -108,7 +105,5 @@ def _overview() -> str:
             *lines,
             "",
             "  helix COMMAND --help explains a command; helix --version says which Helix this is.",
-            "",
-            f"Planned, not in this version: {', '.join(NOT_BUILT)}.",
         ]
     )

@@ -209,14 +209,83 @@ EXAMPLES
   helix evaluate subject.traces=.helix/datasets/desk/traces/dev.jsonl criteria.file=suite.yaml
 """
 
+IMPROVE = """\
+helix improve - measure an agent over repeats, ask for a change, and measure it again
+
+SYNOPSIS
+  helix improve improve.subject=command improve.command=[PROGRAM,...] improve.cases=CASES.jsonl \\
+    improve.subject_files=['agent/**'] criteria.file=SUITE.yaml ...
+  helix improve improve.cases=[ID,ID] criteria.file=SUITE.yaml ...    wait for recorded traces
+
+  The same command goes on where the loop stands: after an interruption, and after somebody
+  recorded traces, answered dispatched questions or wrote a response.
+
+HOW IT GOES
+  1. Each case is run improve.repeats times, and each run's traces are evaluated by themselves.
+  2. The spread: no cell may vary by more than improve.max_variance, and every case needs every
+     repeat. Where cells vary, the same traces are judged again, so that an agent that varies is
+     told from a judge that does.
+  3. The accuracy: passes over all cells without na. It is measured once the spread has passed.
+  4. What fails, and what varies because the agent does, becomes a change request. A judge that
+     varies and a cell without evidence go to calibration (helix calibrate).
+  5. The response: amended, and everything is measured anew; or rejected, and the other target is
+     asked for, agentspec or impl. An amendment after which nothing has changed is none.
+  Helix never edits the agent. It stops at full green, and after improve.max_swings,
+  improve.max_minutes at work, or improve.streak rounds without an improvement of the convergence
+  delta: cases that flap, then what accuracy lacks.
+
+SUBJECTS AND ENGINEERS
+  command    a program per case: the case as JSON on standard input, the trace on standard output
+             or in the file {out}. As engineer: the request on standard input, the response on
+             standard output or in the file {answer}.
+  python     a function of FILE.py, each call in a fresh process: a case in, a trace out; as
+             engineer a request in, a response out.
+  directory  waits for traces in SWING/traces/REPEAT of the loop, or in improve.dir. As engineer:
+             waits for the response as a file.
+  human      the same, and writes the inputs of the cases down.
+  A program is started without a shell, and ended after improve.case_s or improve.engineer_s. A
+  case whose program fails is incomplete, and no failure of the agent.
+
+WRITES
+  hydra.run.dir (outputs/improve/ID):
+  swings.jsonl                       every step, one a line; nothing is taken back
+  swing-N/traces/repeat-I            the fresh traces
+  swing-N/repeat-I, swing-N/again-I  run directories, for helix report and helix calibrate
+  swing-N/request-K                  request.json, request.md, response.json
+  improve.json, improve.md           how the loop stands; helix schema improvement
+  paths.state (.helix): the reply cache and the calibration log.
+
+EXIT CODES
+  0    full green                3  incomplete: what is left cannot be measured
+  1    stopped without           4  internal error or infrastructure
+  2    usage or configuration    5  waiting for traces, verdicts or a response
+  130  interrupted
+"""
+
+IMPROVE_EXAMPLES = """\
+EXAMPLES
+  helix improve improve.subject=python improve.call=agent.py:run improve.cases=cases.jsonl \\
+    improve.subject_files=[agent.py] criteria.file=suite.yaml
+  helix improve improve.subject=command improve.command='[python,agent.py,--seed,"{repeat}"]' \\
+    improve.cases=cases.csv improve.subject_files=[agent.py] criteria.file=suite.yaml
+  helix improve improve.id=desk improve.cases=[desk-1,desk-2] improve.repeats=3 \\
+    criteria.file=suite.yaml
+"""
+
 PAGES = {
     "build-dataset": (BUILD_DATASET, BUILD_DATASET_EXAMPLES),
     "build-evals": (BUILD_EVALS, BUILD_EVALS_EXAMPLES),
     "discover": (DISCOVER, DISCOVER_EXAMPLES),
     "evaluate": (EVALUATE, EXAMPLES),
+    "improve": (IMPROVE, IMPROVE_EXAMPLES),
     "validate": (VALIDATE, VALIDATE_EXAMPLES),
 }
-OWN_SECTIONS = {"dataset": "build-dataset", "discover": "discover", "validation": "validate"}
+OWN_SECTIONS = {
+    "dataset": "build-dataset",
+    "discover": "discover",
+    "improve": "improve",
+    "validation": "validate",
+}
 """Sections of the configuration that one command alone reads."""
 
 

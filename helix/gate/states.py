@@ -87,7 +87,7 @@ class Known:
         return None
 
 
-def exact_ratio(text: str) -> Fraction:
+def exact_ratio(text: str, key: str = "gate.rate.target") -> Fraction:
     """Read `9/10`, `90%` or `0.9` as an exact ratio within 0..1."""
     body = text.strip()
     ratio = Fraction(0)
@@ -96,9 +96,7 @@ def exact_ratio(text: str) -> Fraction:
         with contextlib.suppress(ZeroDivisionError):
             ratio = Fraction(body[:-1]) / 100 if body.endswith("%") else Fraction(body)
     if not 0 < ratio <= 1:
-        raise ConfigError(
-            f"gate.rate.target must be like 9/10, 90% or 0.9, and above 0 (got '{text}')"
-        )
+        raise ConfigError(f"{key} must be like 9/10, 90% or 0.9, and above 0 (got '{text}')")
     return ratio
 
 

@@ -201,6 +201,35 @@ class DatasetConfig(Section):
     combine: Literal["all", "pairwise"] = "all"
 
 
+class ImproveConfig(Section):
+    """How the improve loop runs a subject, measures it and asks for changes (METHOD 73–77)."""
+
+    id: str = Field(default="subject", pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")
+    subject: str = "directory"
+    cases: str | tuple[str, ...] | None = None
+    command: tuple[str, ...] = ()
+    call: str | None = None
+    dir: str | None = None
+    subject_files: tuple[str, ...] = ()
+    engineer: str = "human"
+    engineer_command: tuple[str, ...] = ()
+    engineer_call: str | None = None
+    repeats: int = Field(default=5, ge=1, le=1_000)
+    max_variance: float = Field(default=0.0, ge=0, le=1)
+    target: str = "1"
+    max_swings: int = Field(default=6, ge=1)
+    max_minutes: float = Field(default=30.0, gt=0)
+    streak: int = Field(default=2, ge=1)
+    concurrency: int = Field(default=4, ge=1)
+    case_s: float = Field(default=300.0, gt=0)
+    engineer_s: float = Field(default=1800.0, gt=0)
+
+    @field_validator("target", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> str:
+        return str(value)
+
+
 class LimitsConfig(Section):
     """Bounds on time, calls and money; None is no bound."""
 
@@ -277,3 +306,4 @@ class Config(Section):
     validation: ValidationConfig = ValidationConfig()
     discover: DiscoverConfig = DiscoverConfig()
     dataset: DatasetConfig = DatasetConfig()
+    improve: ImproveConfig = ImproveConfig()

@@ -3,12 +3,15 @@
 from helix.registry.hookspecs import hookimpl
 from helix.registry.items import (
     Backend,
+    Case,
     Check,
     CheckContext,
     Decision,
     DeterminismDimension,
+    EngineerContext,
     Executor,
     Format,
+    Fresh,
     Item,
     Judge,
     JudgeSettings,
@@ -20,18 +23,22 @@ from helix.registry.items import (
     Renderer,
     ReplyCache,
     Sampler,
+    SubjectContext,
     SubjectRunner,
 )
 from helix.registry.loading import Problem, Registry, load
 
 __all__ = [
     "Backend",
+    "Case",
     "Check",
     "CheckContext",
     "Decision",
     "DeterminismDimension",
+    "EngineerContext",
     "Executor",
     "Format",
+    "Fresh",
     "Item",
     "Judge",
     "JudgeSettings",
@@ -45,6 +52,7 @@ __all__ = [
     "Renderer",
     "ReplyCache",
     "Sampler",
+    "SubjectContext",
     "SubjectRunner",
     "hookimpl",
     "load",

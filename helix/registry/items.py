@@ -6,12 +6,13 @@ The same types carry the built-ins. `helix.testing` holds the conformance suites
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
-from helix.model.config import JudgeConfig
+from helix.model.config import ImproveConfig, JudgeConfig
 from helix.model.manifest import LoadFailure, ManifestEntry
 from helix.model.request import Pin, Price, Reply, Request
 from helix.model.trace import Trace
@@ -227,12 +228,79 @@ class LabelSource:
 
 
 @dataclass(frozen=True, slots=True)
+class Case:
+    """One case that a subject is run on: its id, and its input as JSON, the id among it."""
+
+    id: str
+    input: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectContext:
+    """What a subject is run with: its settings, which repeat of which swing it is, the folders.
+
+    Traces go to `folder`; `aside` is a folder for what is no trace. `format` is that of the traces.
+    """
+
+    config: ImproveConfig
+    swing: int
+    repeat: int
+    folder: Path
+    aside: Path
+    format: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """Where the fresh traces of one repeat are, one file per case; one file holds one trace.
+
+    `lost` says of a case why it has none: that is incomplete, and no failure. `waiting` are the
+    cases that are still to be recorded, and `told` what somebody has to do for that.
+    """
+
+    files: Mapping[str, Path]
+    lost: Mapping[str, str] = field(default_factory=dict)
+    waiting: tuple[str, ...] = ()
+    told: str = ""
+
+
+class RunSubject(Protocol):
+    """Run each case once, and say where the traces are (METHOD 77).
+
+    It is called again after an interruption, and then leaves a trace that is there as it is.
+    """
+
+    def __call__(self, cases: Sequence[Case], context: SubjectContext) -> Fresh: ...
+
+
+@dataclass(frozen=True, slots=True)
+class EngineerContext:
+    """What an engineer is asked with: settings, the request as a file, where the answer goes."""
+
+    config: ImproveConfig
+    request: Path
+    answer: Path
+
+
+class Respond(Protocol):
+    """Return the response to a change request as JSON, or None where it is still waited for."""
+
+    def __call__(self, context: EngineerContext) -> bytes | None: ...
+
+
+@dataclass(frozen=True, slots=True)
 class SubjectRunner:
-    """A way to run the subject anew, for the improve loop (METHOD 77)."""
+    """A way to run the subject anew, for the improve loop (METHOD 77).
+
+    `respond` hands a change request to whoever amends the subject; None cannot be an engineer.
+    `ready`, asked before anything runs, raises ConfigError where a setting is missing.
+    """
 
     name: str
     version: str
-    run: Callable[..., Any]
+    run: RunSubject
+    respond: Respond | None = None
+    ready: Callable[[ImproveConfig, Literal["subject", "engineer"]], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

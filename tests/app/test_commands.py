@@ -47,15 +47,6 @@ def test_every_command_has_a_help_page(command: str, capsys: pytest.CaptureFixtu
     assert f"helix {command}" in out
 
 
-@pytest.mark.parametrize("command", cli.NOT_BUILT)
-def test_a_command_that_is_not_built_says_so(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, err = ran(capsys, command)
-    assert (code, out) == (2, "")
-    assert f"helix {command} is not in this version" in err
-
-
 def test_an_unknown_command_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = ran(capsys, "evalaute")
     assert (code, out) == (2, "")

@@ -15,6 +15,12 @@ SHAPES = {
     "calibration": ("helix.model.calibration", "Entry", "one line of the calibration log"),
     "candidate": ("helix.model.sidelines", "CandidateLine", "one line of candidates.jsonl"),
     "change": ("helix.model.history", "Change", "one line of a living suite's history"),
+    "change-request": ("helix.improve.request", "ChangeRequest", "what helix improve asks for"),
+    "change-response": (
+        "helix.improve.response",
+        "ChangeResponse",
+        "response.json, what became of a change request",
+    ),
     "config": ("helix.model.config", "Config", "the configuration of a run"),
     "criterion": ("helix.model.criterion", "Criterion", "one row of a suite"),
     "criterion-verdict": (
@@ -42,6 +48,8 @@ SHAPES = {
         "discovery.json, the result of a discovery",
     ),
     "failure": ("helix.model.sidelines", "FailureLine", "one line of failures.jsonl"),
+    "improve-step": ("helix.model.improvement", "Step", "one line of swings.jsonl"),
+    "improvement": ("helix.model.improvement", "Improvement", "improve.json, how a loop stands"),
     "judge": ("helix.model.judges", "JudgeSpec", "one line of judges.jsonl, a row's fixed prompt"),
     "label": ("helix.labels.record", "Label", "one line of a label file"),
     "manifest": ("helix.model.manifest", "ManifestEntry", "one line of manifest.jsonl"),

@@ -1,0 +1,36 @@
+"""`helix improve`: run the subject, measure it, ask for a change, and measure it again."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from pathlib import Path
+
+from helix.app import console
+from helix.app.job import Outcome
+from helix.app.waiting import told
+from helix.files import atomic_write
+from helix.improve import improve
+from helix.improve.loop import RECORD
+from helix.model.config import Config
+from helix.reports.improvement import improvement_markdown, improvement_text, request_page
+from helix.reports.visible import one_line
+
+PAGE = "improve.md"
+
+
+def run(config: Config, run_dir: Path, typed: str) -> Outcome:
+    """Carry the loop on until it ends or waits; write how it stands."""
+    found = improve(
+        config,
+        run_dir=run_dir,
+        page=request_page,
+        now=datetime.datetime.now(datetime.UTC),
+        tell=lambda text: console.tell(f"helix: {one_line(text)}"),
+    )
+    atomic_write(run_dir / PAGE, improvement_markdown(found.record).encode())
+    waits = [*found.told, *told(found.trays, typed)]
+    if found.told and not found.trays:
+        waits.append(f"then type again: {typed}")
+    written = [os.fspath(run_dir / name) for name in (PAGE, RECORD)]
+    return Outcome(improvement_text(found.record, waits, written).encode(), found.exit_code)
