@@ -97,13 +97,15 @@ def run(
     command: str | None = None,
     then: Callable[[Finished], None] | None = None,
     aware: Sequence[Preference] = (),
+    now: datetime.datetime | None = None,
 ) -> Finished:
     """Evaluate and write the run directory; raises UsageError before anything is spent.
 
     `then` is called with the result while the folder is still held, to write reports into it.
-    `aware` is recorded, and asked of nobody: preferences reach no judge and no verifier.
+    `aware` is recorded, and asked of nobody: preferences reach no judge and no verifier. `now` is
+    the time that the run is dated by, the clock's where none is given.
     """
-    began, started = time.monotonic(), datetime.datetime.now(datetime.UTC)
+    began, started = time.monotonic(), now or datetime.datetime.now(datetime.UTC)
     prepared, source, survey = survey_run(config, registry, suite, today=started.date())
     folder = Path(run_dir)
     with held(folder):
@@ -121,7 +123,7 @@ def run(
         scorecard = fold(prepared.fold, survey, RunFiles(folder).lines(), usage)
         code = _code(prepared, scorecard, work)
         duration = round(time.monotonic() - began, 3)
-        log.finish(prepared, scorecard, code, duration)
+        log.finish(prepared, survey, scorecard, code, duration)
         atomic_write(folder / "scorecard.json", encode_page(scorecard))
         done = Finished(
             scorecard=scorecard,

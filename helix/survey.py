@@ -26,6 +26,7 @@ from helix.planning import matched
 NAMED = 5
 LONGEST_KIND = 100
 """A longer text is no kind of event but one of its own."""
+LONGEST_MS = 10**12
 
 
 def look(source: Iterable[Trace | LoadFailure], files: int, subject: SubjectConfig) -> Survey:
@@ -124,7 +125,16 @@ def _entry(ordinal: int, trace: Trace, subject: SubjectConfig) -> ManifestEntry:
         observations=len(trace.observations),
         selected=False,
         failures=sum(map(declares_error, trace.observations)),
+        latency_ms=_latency(trace),
     )
+
+
+def _latency(trace: Trace) -> float | None:
+    """Return the milliseconds that a trace says it took; None for what is no such number."""
+    took = trace.usage.get("latencyMs")
+    if not isinstance(took, int | float) or isinstance(took, bool):
+        return None
+    return took if 0 <= took < LONGEST_MS else None
 
 
 def declares_error(step: Observation) -> bool:

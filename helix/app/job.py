@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from helix.app import console, failures
+from helix.app.conf import conf_dir
 from helix.app.loading import imported
 from helix.errors import ExitCode
 from helix.files import atomic_write
@@ -44,6 +45,7 @@ def execute(
         module = imported(f"helix.app.commands.{command.replace('-', '_')}")
         typed = shlex.join([*invoked(), command, *_kept(words)])
         outcome: Outcome = module.run(config, run_dir, typed)
+        note(run_dir, configRoot=str(conf_dir()))
         console.say_bytes(outcome.output)
         code = outcome.exit_code
     except KeyboardInterrupt:

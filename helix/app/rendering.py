@@ -10,6 +10,7 @@ from pathlib import Path
 
 import helix
 from helix.app import failures
+from helix.app.job import note
 from helix.errors import ConfigError, ExitCode
 from helix.evaluate import Finished
 from helix.files import atomic_writer
@@ -118,6 +119,7 @@ def _written(
     existing: Sequence[str] = (),
 ) -> tuple[bytes, ExitCode]:
     output, code = b"", ExitCode.PASS
+    crashed: list[dict[str, str]] = []
     meta = replace(meta, verbosity=config.verbosity)
     placed = [(item, view, place_of(item, run_dir, config)) for item, view in views]
     # What goes to standard output comes last: it names the reports that were written.
@@ -134,7 +136,11 @@ def _written(
             meta = replace(meta, written=(*meta.written, os.fspath(file)))
         except Exception as error:
             failures.told(error, f"report {item.name}")
+            crashed.append({"report": item.name, "error": type(error).__name__})
             code = ExitCode.INTERNAL
+    broken = {one["report"] for one in crashed}
+    made = sorted(item.name for item, _ in views if item.name not in broken)
+    note(run_dir, reports={"made": made, "crashed": crashed})
     return output, code
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import platform
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-import helix
 from helix.discover import fixtures
 from helix.discover.categories import was_read
 from helix.discover.discovered import Discovered
@@ -23,7 +21,7 @@ from helix.model.sidelines import FailureLine
 from helix.model.subject import SubjectRecord
 from helix.model.verdict import Localize
 from helix.registry import Registry
-from helix.runmeta import awareness
+from helix.runmeta import awareness, described
 from helix.subject import subject_of
 from helix.suite.dumping import suite_page
 from helix.survey import manifest_lines
@@ -187,22 +185,11 @@ def _runmeta(
     command: str | None,
 ) -> dict[str, Any]:
     judge = found.config.judge if found.asked is not None else None
-    plugins = sorted((name, version) for name, version in registry.plugins.items())
     return {
-        "schemaVersion": "1.0",
-        "runId": found.config.run.id or found.folder.name,
-        "startedAt": now.isoformat(timespec="seconds"),
+        **described(found.config, registry, found.folder, now, command),
         "exitCode": int(found.exit_code),
-        "command": command,
         "model": None if judge is None else judge.model,
         "temperature": None if judge is None else judge.temperature,
-        "seed": found.config.sampling.seed,
-        "stateRoot": found.config.paths.state,
-        "versions": {
-            "helix": helix.__version__,
-            "python": platform.python_version(),
-            "plugins": [{"name": name, "version": version} for name, version in plugins],
-        },
         "digests": {"plan": plan.digest},
         "awareness": awareness(found.preferences),
         "livingSuite": None if found.living is None else str(found.living),

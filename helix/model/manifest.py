@@ -23,6 +23,7 @@ class ManifestEntry(Shape, frozen=True, kw_only=True):
     """One trace: its place in the plan's order, identity, digest, route, flags, fidelity.
 
     `failures` counts the steps that declare an error; discover counts results that say so as well.
+    `latencyMs` is what the run took, where the trace records it.
     """
 
     ordinal: int
@@ -38,6 +39,7 @@ class ManifestEntry(Shape, frozen=True, kw_only=True):
     observations: int
     selected: bool
     failures: int = 0
+    latency_ms: float | None = None
 
 
 class Load(Shape, omit_defaults=False, frozen=True, kw_only=True):
