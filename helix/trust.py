@@ -81,8 +81,8 @@ def standing(
     last = last_measured(state, suite, criterion)
     if last is None:
         return None, "never measured against labels"
-    changed = " and ".join(_changed(last.pipeline, pipeline))
-    reason = f"{changed} changed since it was {last.status}"
+    what = " and ".join(changed(last.pipeline, pipeline))
+    reason = f"{what} changed since it was {last.status}"
     return msgspec.structs.replace(last, status="stale", reason=reason), reason
 
 
@@ -130,7 +130,8 @@ def _pinned(asked: dict[str, Any] | None) -> dict[str, Any] | None:
     return None if asked is None else {k: v for k, v in asked.items() if k != "aliases"}
 
 
-def _changed(then: Pipeline, now: Pipeline) -> Iterator[str]:
+def changed(then: Pipeline, now: Pipeline) -> Iterator[str]:
+    """Yield in words the parts in which two pipelines differ."""
     for part, words in _PARTS.items():
         if getattr(then, part) != getattr(now, part):
             yield words

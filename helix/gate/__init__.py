@@ -5,6 +5,7 @@ Pure: no clock, no randomness, no I/O (METHOD 64–67).
 
 from helix.gate.exits import exit_code
 from helix.gate.fold import FoldPlan, fold, task_of
+from helix.gate.spread import Said, Spread, hear, said_in
 from helix.gate.states import (
     GateRow,
     Known,
@@ -24,6 +25,8 @@ __all__ = [
     "GateRow",
     "Known",
     "Policy",
+    "Said",
+    "Spread",
     "Trusted",
     "exact_ratio",
     "exit_code",
@@ -32,7 +35,9 @@ __all__ = [
     "fold_repeats",
     "fold_task",
     "fold_traces",
+    "hear",
     "repeat_states",
+    "said_in",
     "task_of",
     "worst_state",
 ]

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from helix.gate.spread import Spread, cells_of, hear
+from helix.gate.spread import Spread, hear, said_in
 from helix.gate.states import GateRow, Known, Policy, fold_repeats, worst_state
 from helix.gate.tally import (
     Answers,
@@ -193,10 +193,10 @@ def _spread(
     plan: FoldPlan, rows: dict[str, RowTally], task: str, repeats: Sequence[MatrixVerdictFile]
 ) -> None:
     """Take in how the repeats of one trace spread, row by row."""
-    cells = [cells_of(line) for line in repeats]
+    said = [said_in(line) for line in repeats]
     for criterion, tally in rows.items():
         code = tally.row.klass == "code"
-        tally.spread.add(task, hear(cells, criterion, plan.replicates, code=code))
+        tally.spread.add(task, hear(said, criterion, plan.replicates, code))
 
 
 def _whole_spread(rows: Iterable[RowTally]) -> Spread:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 from helix.gate.rates import CONFIDENCE
 from helix.model.scorecard import Component, Flips, Ratio, Variance
@@ -32,7 +33,6 @@ from helix.stats import (
 
 WITHDRAWN = "withdrawn"
 NOWHERE: Answer = ("na", "na")
-Cells = Mapping[str, Verdict | NotApplicable]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,39 +54,35 @@ class Heard:
         return not self.by_code and counted(self.answers) > 1
 
 
-def cells_of(line: MatrixVerdictFile) -> Cells:
-    """Return a line's verdicts and na entries by criterion."""
-    cells: dict[str, Verdict | NotApplicable] = {v.criterion_id: v for v in line.verdicts}
-    cells.update((excused.criterion_id, excused) for excused in line.not_applicable)
-    return cells
+class Said(NamedTuple):
+    """What one line says of a criterion: its answer, None where that is undecided."""
+
+    answer: Answer | None
+    by_code: bool
+    checked: bool
 
 
-def answer_of(cell: Verdict | NotApplicable | None) -> Answer | None:
-    """Return the judge's own word and what is left of it; None where that is undecided."""
-    if cell is None:
-        return None
-    left = "na" if isinstance(cell, NotApplicable) else cell.result
-    if left != "uncertain":
-        return left, left
-    said = cell.verification.original_result if cell.verification else None
-    return None if said in (None, "uncertain") else (str(said), WITHDRAWN)
+def said_in(line: MatrixVerdictFile) -> dict[str, Said]:
+    """Return what a line says, by criterion; one that nobody adjudicated is left out."""
+    cells: tuple[Verdict | NotApplicable, ...] = (*line.verdicts, *line.not_applicable)
+    return {cell.criterion_id: _said(cell) for cell in cells}
 
 
-def hear(repeats: Sequence[Cells], criterion: str, replicates: int, *, code: bool) -> Heard:
-    """Return what the repeats of one trace say; one without a line is undecided.
+def hear(repeats: Sequence[Mapping[str, Said]], criterion: str, wanted: int, code: bool) -> Heard:
+    """Return what the repeats of one trace say; of those `wanted` one that is lost is undecided.
 
     `code` says that no judge has a part in the criterion. Where it applies to no repeat there is
     no answer: that says nothing of who flips.
     """
-    cells = [cells.get(criterion) for cells in repeats]
-    decided = [answer for answer in map(answer_of, cells) if answer is not None]
-    by_code = code or (bool(cells) and all(cell and by_code_alone(cell) for cell in cells))
-    checked = any(cell is not None and _checked(cell) for cell in cells)
-    undecided = max(replicates, len(cells)) - len(decided)
+    said = [found for repeat in repeats if (found := repeat.get(criterion)) is not None]
+    decided = [one.answer for one in said if one.answer is not None]
+    by_code = code or (len(said) == len(repeats) > 0 and all(one.by_code for one in said))
+    undecided = max(wanted, len(repeats)) - len(decided)
     if set(decided) == {NOWHERE}:
         decided = []
+    answers = answers_of(decided[:1] if by_code else decided)
     # Most traces say the same, so that what was heard of them is held once.
-    return _held(answers_of(decided[:1] if by_code else decided), undecided, by_code, checked)
+    return _held(answers, undecided, by_code, any(one.checked for one in said))
 
 
 @dataclass(slots=True)
@@ -164,8 +160,18 @@ def _excesses(groups: Iterable[Sequence[Heard]]) -> Iterator[Fraction]:
             yield varied(tuple(told))
 
 
-def _checked(cell: Verdict | NotApplicable) -> bool:
-    return cell.verification is not None and cell.verification.status != "notInScope"
+def _said(cell: Verdict | NotApplicable) -> Said:
+    checked = cell.verification is not None and cell.verification.status != "notInScope"
+    return Said(_answer(cell), by_code_alone(cell), checked)
+
+
+def _answer(cell: Verdict | NotApplicable) -> Answer | None:
+    """Return the judge's own word and what is left of it; None where that is undecided."""
+    left = "na" if isinstance(cell, NotApplicable) else cell.result
+    if left != "uncertain":
+        return left, left
+    own = cell.verification.original_result if cell.verification else None
+    return None if own in (None, "uncertain") else (str(own), WITHDRAWN)
 
 
 def _part(found: Estimate | None) -> Component | None:

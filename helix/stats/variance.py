@@ -82,7 +82,8 @@ def flip_spread(answers: Answers, confidence: float = 0.95) -> Interval | None:
     """Return the interval of the flip rate of one trace; None below two answers.
 
     It is the image of Wilson's interval of the commonest answer's share q: between 2q(1 − q),
-    where all others are of one kind, and what is left where they are evenly of all kinds seen.
+    where all others are of one kind, and what is left where they are evenly of all kinds seen. It
+    holds the estimate too, which of few answers can lie beyond what any share makes.
     """
     ends = _ends(answers)
     total = sum(ends.values())
@@ -92,7 +93,8 @@ def flip_spread(answers: Answers, confidence: float = 0.95) -> Interval | None:
     kinds = max(len(ends), 2)
     peak = min(max(1 / kinds, low), high)
     most = 1 - peak**2 - (1 - peak) ** 2 / (kinds - 1)
-    return max(0.0, min(2 * low * (1 - low), 2 * high * (1 - high))), most
+    found, least = float(flipped(answers)), min(2 * low * (1 - low), 2 * high * (1 - high))
+    return max(0.0, min(found, least)), max(found, most)
 
 
 def disorder(answers: Answers) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from helix.gate.spread import answer_of, cells_of
+from helix.gate.spread import said_in
 from helix.model.scorecard import Component, CriterionRow, Flips, Ratio, Variance
 from helix.model.verdict import MatrixVerdictFile, Verification
 from helix.reports import repeated
@@ -140,6 +140,6 @@ def test_the_run_takes_all_criteria_together_clustered_by_task() -> None:
 def test_an_uncertain_verdict_is_an_answer_only_where_a_verifier_made_it_so() -> None:
     (plain,) = judged("t0", "uncertain")
     (back,) = judged("t0", "back")
-    assert answer_of(cells_of(plain)["c1"]) is None
-    assert answer_of(cells_of(back)["c1"]) == ("pass", "withdrawn")
-    assert answer_of(None) is None
+    assert said_in(plain)["c1"].answer is None
+    assert said_in(back)["c1"].answer == ("pass", "withdrawn")
+    assert said_in(line("t0", {"c1": "lost"})) == {}

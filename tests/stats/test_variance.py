@@ -94,9 +94,15 @@ def test_traces_of_one_task_tell_less_than_traces_of_many() -> None:
 
 
 def test_more_kinds_of_answer_widen_what_one_trace_may_do() -> None:
-    two, three = said("pass", "fail", "fail"), said("pass", "fail", "na")
-    assert (flip_spread(two) or (0, 0))[1] == 0.5
-    assert (flip_spread(three) or (0, 0))[1] == pytest.approx(2 / 3)
+    two = said("pass", "fail", "fail", "fail", "fail")
+    three = said("pass", "na", "fail", "fail", "fail", "fail", "fail", "fail")
+    assert (flip_spread(two) or (0, 0))[1] == 0.5 < (flip_spread(three) or (0, 0))[1]
+
+
+def test_the_interval_of_one_trace_holds_its_estimate() -> None:
+    even = said("pass", "pass", "fail", "fail")
+    low, high = flip_spread(even) or (1.0, 0.0)
+    assert low <= flipped(even) == Fraction(2, 3) == pytest.approx(high)
 
 
 def drawn(

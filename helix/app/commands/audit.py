@@ -13,25 +13,34 @@ from pathlib import Path
 
 from helix.app import console, injections
 from helix.app.arguments import positive, with_settings
-from helix.app.commands import audit_diff
+from helix.app.commands import audit_diff, audit_executed, audit_variance
 from helix.app.commands.evaluate import with_demo_traces
-from helix.app.job import invoked
+from helix.app.job import Outcome, invoked
 from helix.app.progress import Progress
 from helix.app.tried import suite_file
 from helix.app.waiting import told
 from helix.audit import BUILT_IN, PLACES, Findings, Payload, attack, load_payloads
 from helix.errors import ExitCode, TraceError, UsageError, unknown
+from helix.model.config import Config
 
 
-def run(argv: Sequence[str]) -> ExitCode:
+def run(config: Config, run_dir: Path, typed: str) -> Outcome:
+    """Run the audit of executions, which is the command without a subcommand."""
+    return audit_executed.run(config, run_dir, typed)
+
+
+def plain(argv: Sequence[str]) -> ExitCode:
     """Run one of the plain audits; each says how it exits."""
     parser = argparse.ArgumentParser(prog="helix audit", description="Audit what Helix decides.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     audit_diff.add(commands)
+    audit_variance.add(commands)
     _add_injection(commands)
     args = with_settings(parser, argv)
     if args.command == "diff":
         return audit_diff.run(args)
+    if args.command == "variance":
+        return audit_variance.run(args)
     try:
         return _injection(args, shlex.join([*invoked(), "audit", *argv]))
     except TraceError as error:
