@@ -14,6 +14,7 @@
     │   └── PinError                   a judge pin that cannot be honoured
     ├── PluginError                 4  a plugin that the plan needs failed to load
     ├── CacheError                  4  the reply cache cannot be read or written
+    ├── ExecutorError               4  an executor that cannot carry the work out
     └── BackendError                4  a judge backend broke in a way that no unit can absorb
 
 Exit codes (DESIGN “Commands and keys”): 0 pass, 1 fail, 2 usage, 3 incomplete, 4 internal,
@@ -115,6 +116,10 @@ class PluginError(HelixError):
 
 class CacheError(HelixError):
     """The reply cache cannot be read or written."""
+
+
+class ExecutorError(HelixError):
+    """An executor cannot carry the work out, or a process that worked for it ended."""
 
 
 class BackendError(HelixError):

@@ -52,6 +52,7 @@ class Prepared:
     plan: Plan
     fold: FoldPlan
     failed_traces: frozenset[str] | None
+    today: datetime.date
 
 
 def prepare(
@@ -97,6 +98,7 @@ def prepare(
         plan=plan,
         fold=_fold_plan(config, compiled, rows, plan, pin, verifier, known, today, trusts),
         failed_traces=None if failing is None else frozenset(t for t, _ in failing),
+        today=today,
     )
 
 

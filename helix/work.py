@@ -6,34 +6,24 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-import msgspec
-
+from helix.adjudication import Bench, Written, written
 from helix.backends.dispatch import Tray, trays
-from helix.checks.run import decide
 from helix.engine.asking import Asker
 from helix.engine.drive import Event, Job, Outcome, run_jobs
 from helix.engine.limits import Limits, share_of
 from helix.engine.spool import Spool
 from helix.errors import TraceError
 from helix.ingest import Input
-from helix.judging import (
-    Adjudicated,
-    adjudicate,
-    is_usable,
-)
-from helix.judging import Job as TraceJob
+from helix.judging import Adjudicated, is_usable
 from helix.model.config import JudgeConfig
-from helix.model.lines import encode_line
 from helix.model.manifest import ManifestEntry, Survey
 from helix.model.scorecard import UsageTotals
-from helix.model.sidelines import CandidateLine, DecisionLine, FailureLine
 from helix.model.trace import Trace
-from helix.model.verdict import MatrixVerdictFile
 from helix.planning import Prepared
-from helix.registry import Backend, CheckContext, Decision, Judge, JudgeSettings
+from helix.registry import Assignment, Backend, Executor, Judge, JudgeSettings
 from helix.runmeta import RunLog
-from helix.suite.routes import off_route
 from helix.survey import routed
 
 OnEvent = Callable[[Event], None]
@@ -81,26 +71,25 @@ class Work:
             failures = stack.enter_context(Spool(self.folder, "failures.jsonl"))
             candidates = stack.enter_context(Spool(self.folder, "candidates.jsonl"))
 
-            def done(outcome: Outcome[Adjudicated]) -> None:
-                at = outcome.job.ordinal
-                if outcome.value is None:
+            def done(outcome: Outcome[Any]) -> None:
+                at, value = outcome.job.ordinal, outcome.value
+                if value is None:
                     self._not_done(outcome, log)
                     return
-                line = outcome.value.line
-                lines.append(at, encode_line(line))
-                notes.append(
-                    at, *(encode_line(note) for note in _decisions(outcome.value.decisions))
-                )
-                failures.append(at, *(encode_line(x) for x in _failures(line)))
-                candidates.append(at, *(encode_line(x) for x in _candidates(line)))
+                if not isinstance(value, Written):
+                    value = written(value)
+                lines.append(at, value.line)
+                notes.append(at, *value.notes)
+                failures.append(at, *value.failures)
+                candidates.append(at, *value.candidates)
 
-            executor = self.prepared.registry.get("executors", config.executor.name)
+            executor: Executor = self.prepared.registry.get("executors", config.executor.name)
             if on_event is not None:
                 chosen = sum(entry.selected for entry in self.survey.entries)
                 on_event(Event("begin", total=chosen * config.sampling.replicates))
             try:
                 run_jobs(
-                    self.jobs(),
+                    executor.jobs(self._assignment(limits)) if executor.jobs else self.jobs(),
                     askers,
                     concurrency=config.limits.concurrency,
                     unit_s=config.limits.unit_s,
@@ -138,23 +127,22 @@ class Work:
 
     def jobs(self) -> Iterator[Job[Adjudicated]]:
         """Yield one job per chosen trace and replicate, checks already run."""
-        sampling = self.prepared.config.sampling
-        context, settings = self._context, self.prepared.settings
+        bench = Bench.of(self.prepared, self.survey)
         for entry, trace in self._chosen():
-            decisions = self._decisions(entry, trace, context)
-            for replicate in range(sampling.replicates):
-                job = TraceJob(
-                    trace=trace,
-                    replicate=replicate + sampling.replicate_offset,
-                    rows=tuple(row.criterion for row in self.prepared.rows),
-                    decisions=decisions,
-                    fidelity=entry.fidelity,
-                )
-                yield Job(
-                    entry.ordinal * sampling.replicates + replicate,
-                    entry.id,
-                    lambda job=job: adjudicate(job, settings),  # type: ignore[misc]
-                )
+            yield from bench.jobs(entry, trace)
+
+    def _assignment(self, limits: Limits) -> Assignment:
+        prepared = self.prepared
+        return Assignment(
+            config=prepared.config,
+            suite=prepared.suite.suite,
+            today=prepared.today,
+            plan=prepared.plan.digest,
+            survey=self.survey,
+            files=self.source.paths,
+            run_dir=str(self.folder),
+            used=limits.meter.elsewhere,
+        )
 
     def _chosen(self) -> Iterator[tuple[ManifestEntry, Trace]]:
         entries = iter(self.survey.entries)
@@ -169,31 +157,7 @@ class Work:
             if entry.selected:
                 yield entry, routed(item, self.prepared.config.subject)
 
-    def _decisions(
-        self, entry: ManifestEntry, trace: Trace, context: CheckContext
-    ) -> dict[str, Decision]:
-        if not entry.fidelity.complete:
-            return {}
-        found: dict[str, Decision] = {}
-        for row in self.prepared.rows:
-            decision = off_route(row.criterion, trace, self.prepared.config.subject.routes)
-            if decision is None and row.check is not None:
-                decision = decide(row, trace, context)
-            if decision is not None:
-                found[row.id] = decision
-        return found
-
-    @property
-    def _context(self) -> CheckContext:
-        subject = self.prepared.config.subject
-        return CheckContext(
-            inventory=frozenset(self.prepared.settings.packet.tools),
-            seen=frozenset(self.survey.tools),
-            roles=frozenset(self.survey.roles),
-            complete_channels=subject.complete_channels,
-        )
-
-    def _not_done(self, outcome: Outcome[Adjudicated], log: RunLog) -> None:
+    def _not_done(self, outcome: Outcome[Any], log: RunLog) -> None:
         if outcome.pending:
             self.pending.append(outcome.job.key)
             log.event("pending", trace=outcome.job.key, task=outcome.waits_for)
@@ -201,36 +165,3 @@ class Work:
         self.broken.append(outcome.job.key)
         error = outcome.error
         log.event("internal-error", trace=outcome.job.key, error=f"{type(error).__name__}: {error}")
-
-
-def _decisions(notes: list[dict[str, str]]) -> Iterator[DecisionLine]:
-    """Yield what the machinery decided on the way to a line, and why."""
-    for note in notes:
-        yield msgspec.convert(note, DecisionLine)
-
-
-def _failures(line: MatrixVerdictFile) -> Iterator[FailureLine]:
-    """Yield what diagnostics should look at: capture faults and failed cells (METHOD 35, 82)."""
-    if not line.fidelity.complete:
-        yield FailureLine(
-            trace_id=line.trajectory_id,
-            kind="capture",
-            text=line.fidelity.reason,
-            localize=line.localize,
-        )
-    for verdict in line.verdicts:
-        if verdict.result == "fail":
-            yield FailureLine(
-                trace_id=line.trajectory_id,
-                kind="criterion",
-                criterion_id=verdict.criterion_id,
-                text=verdict.critique,
-                refs=verdict.refs,
-                localize=line.localize,
-            )
-
-
-def _candidates(line: MatrixVerdictFile) -> Iterator[CandidateLine]:
-    """Yield what was seen without a criterion for it, for discover (METHOD 37)."""
-    for candidate in line.candidates:
-        yield CandidateLine(trace_id=line.trajectory_id, candidate=candidate)

@@ -9,9 +9,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from helix.engine.asking import Asker
 from helix.engine.meter import Meter
@@ -27,6 +35,32 @@ _BREATHE_EVERY = 16
 
 
 @dataclass(frozen=True, slots=True)
+class Ended(Generic[T]):
+    """What a distant conversation came to."""
+
+    value: T
+
+
+class Distant(Protocol[T]):
+    """A conversation that is held elsewhere: its first request is here, what follows is awaited.
+
+    As with a generator, `next` gives that request, or StopIteration with the value where there is
+    nothing to ask.
+    """
+
+    def __next__(self) -> Request: ...
+
+    def send(self, answer: Answer, /) -> Awaitable[Request | Ended[T]]: ...
+
+    def throw(self, pending: Pending, /) -> Awaitable[Request | Ended[T]]: ...
+
+    def close(self) -> None: ...
+
+
+Steps = Conversation[T] | Distant[T]
+
+
+@dataclass(frozen=True, slots=True)
 class Job(Generic[T]):
     """One unit of work: its place in the plan, a name for people, and how to start it."""
 
@@ -36,10 +70,22 @@ class Job(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
+class DistantJob(Generic[T]):
+    """A job whose conversation is, or was, held elsewhere."""
+
+    ordinal: int
+    key: str
+    start: Callable[[], Steps[T]]
+
+
+AnyJob = Job[T] | DistantJob[T]
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome(Generic[T]):
     """How a job ended: with a value, with a task that waits (its key), or with an error."""
 
-    job: Job[T]
+    job: AnyJob[T]
     value: T | None = None
     pending: bool = False
     waits_for: str | None = None
@@ -56,19 +102,21 @@ class Event:
     """
 
     kind: EventKind
-    job: Job[Any] | None = None
+    job: AnyJob[Any] | None = None
     detail: str = ""
     seconds: float = 0.0
     used: Meter | None = None
     total: int = 0
 
 
+Drawn = Iterator[Job[T]] | AsyncIterator[AnyJob[T]]
+Jobs = Iterable[Job[T]] | AsyncIterator[AnyJob[T]]
 OnDone = Callable[[Outcome[T]], None]
 OnEvent = Callable[[Event], None]
 
 
 async def drive(
-    jobs: Iterable[Job[T]],
+    jobs: Jobs[T],
     askers: Mapping[str, Asker],
     *,
     concurrency: int,
@@ -84,21 +132,24 @@ async def drive(
     Raises what `jobs` or `on_done` raised, and CacheError, BackendError or PinError of an asker,
     after the same orderly end.
     """
-    await _Drive(askers, concurrency, unit_s, on_done, on_event).carry_out(iter(jobs))
+    await _Drive(askers, concurrency, unit_s, on_done, on_event).carry_out(
+        jobs if isinstance(jobs, AsyncIterator) else iter(jobs)
+    )
 
 
 def run_jobs(
-    jobs: Iterable[Job[T]],
+    jobs: Jobs[T],
     askers: Mapping[str, Asker],
     *,
     concurrency: int,
     unit_s: float,
     on_done: OnDone[T],
     on_event: OnEvent | None = None,
-    executor: Callable[..., Awaitable[None]] = drive,
+    executor: Callable[..., Awaitable[None]] | None = None,
 ) -> None:
     """Open the askers, carry out all jobs, close the askers; for callers without an event loop.
 
+    `executor` takes the place of `drive`. Jobs that are made elsewhere are closed at the end.
     Inside a running loop (a notebook) the work is done in a thread of its own, and so are the
     calls of `jobs` and `on_done`.
     """
@@ -107,7 +158,9 @@ def run_jobs(
         async with contextlib.AsyncExitStack() as stack:
             for asker in dict.fromkeys(askers.values()):
                 await stack.enter_async_context(asker)
-            await executor(
+            if isinstance(jobs, AsyncIterator) and hasattr(jobs, "aclose"):
+                stack.push_async_callback(jobs.aclose)
+            await (executor or drive)(
                 jobs,
                 askers,
                 concurrency=concurrency,
@@ -149,7 +202,7 @@ class _Drive(Generic[T]):
         self._stopping = False
         self._broken: Exception | None = None
 
-    async def carry_out(self, jobs: Iterator[Job[T]]) -> None:
+    async def carry_out(self, jobs: Drawn[T]) -> None:
         try:
             await self._draw(jobs)
             await self._settle()
@@ -161,7 +214,7 @@ class _Drive(Generic[T]):
         if self._broken is not None:
             raise self._broken
 
-    async def _draw(self, jobs: Iterator[Job[T]]) -> None:
+    async def _draw(self, jobs: Drawn[T]) -> None:
         drawn = 0
         while True:
             while len(self._tasks) >= self._concurrency:
@@ -170,18 +223,24 @@ class _Drive(Generic[T]):
                 await asyncio.sleep(0)
             if self._stopping:
                 return
-            job = next(jobs, None)
-            if job is None:
+            job: AnyJob[T] | None
+            if isinstance(jobs, AsyncIterator):
+                job = await anext(jobs, None)
+            else:
+                job = next(jobs, None)
+            if job is None or self._stopping:
                 return
             drawn += 1
             self._begin(job)
 
-    def _begin(self, job: Job[T]) -> None:
+    def _begin(self, job: AnyJob[T]) -> None:
         try:
             steps = job.start()
             request = next(steps)
         except StopIteration as end:
             self._finish(Outcome(job, end.value))
+        except Pending as waiting:
+            self._finish(Outcome(job, pending=True, waits_for=waiting.key))
         except EndsTheRun:
             raise
         except Exception as error:
@@ -191,7 +250,7 @@ class _Drive(Generic[T]):
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _carry(self, job: Job[T], steps: Conversation[T], request: Request) -> None:
+    async def _carry(self, job: AnyJob[T], steps: Steps[T], request: Request) -> None:
         try:
             outcome = await self._converse(job, steps, request)
             if outcome is not None:
@@ -204,7 +263,7 @@ class _Drive(Generic[T]):
                 steps.close()
 
     async def _converse(
-        self, job: Job[T], steps: Conversation[T], request: Request
+        self, job: AnyJob[T], steps: Steps[T], request: Request
     ) -> Outcome[T] | None:
         ends = asyncio.get_running_loop().time() + self._unit_s
         late: NoReply | None = None
@@ -214,13 +273,16 @@ class _Drive(Generic[T]):
                     answer = late or await self._answer(job, request, ends)
                 except Pending as task:
                     # A conversation may have more to ask; else the task comes back out of it.
-                    request = steps.throw(task)
-                    continue
-                if isinstance(answer, NoReply):
-                    if self._stopping:
-                        return None
-                    late = answer if answer is self._over else None
-                request = steps.send(answer)
+                    step = await _heard(steps.throw(task))
+                else:
+                    if isinstance(answer, NoReply):
+                        if self._stopping:
+                            return None
+                        late = answer if answer is self._over else None
+                    step = await _heard(steps.send(answer))
+                if isinstance(step, Ended):
+                    return Outcome(job, step.value)
+                request = step
         except StopIteration as end:
             return Outcome(job, end.value)
         except Pending as task:
@@ -230,7 +292,7 @@ class _Drive(Generic[T]):
         except Exception as error:
             return Outcome(job, error=error)
 
-    async def _answer(self, job: Job[T], request: Request, ends: float) -> Answer:
+    async def _answer(self, job: AnyJob[T], request: Request, ends: float) -> Answer:
         asker = self._askers[request.unit.role]
         self._tell("asking", job, request.unit.role, asker=asker)
         limit = asyncio.timeout_at(ends)
@@ -261,7 +323,7 @@ class _Drive(Generic[T]):
     def _tell(
         self,
         kind: EventKind,
-        job: Job[T] | None = None,
+        job: AnyJob[T] | None = None,
         detail: str = "",
         seconds: float = 0.0,
         asker: Asker | None = None,
@@ -286,6 +348,10 @@ class _Drive(Generic[T]):
             for task in self._tasks:
                 task.cancel()
             raise
+
+
+async def _heard(step: Request | Awaitable[Request | Ended[T]]) -> Request | Ended[T]:
+    return step if isinstance(step, Request) else await step
 
 
 def _run_in_thread(main: Callable[[], Awaitable[None]]) -> None:

@@ -53,6 +53,15 @@ class Meter:
         self.completion_tokens.add(reply.usage.completion_tokens)
         self.cost_micro_usd.add(reply.usage.cost_micro_usd)
 
+    def elsewhere(self, used: UsageTotals) -> None:
+        """Count what another process used; what it did not record is not recorded here."""
+        self.calls += used.calls
+        self.cache_hits += used.cache_hits
+        if used.calls:
+            self.prompt_tokens.add(used.prompt_tokens)
+            self.completion_tokens.add(used.completion_tokens)
+            self.cost_micro_usd.add(used.cost_micro_usd)
+
     def totals(self) -> UsageTotals:
         """Return what the scorecard says of it."""
         whole = not self.lost

@@ -17,16 +17,10 @@ def helix_register_caches(register: Callable[[ReplyCache], None]) -> None:
 @hookimpl
 def helix_register_executors(register: Callable[[Executor], None]) -> None:
     """Register the executor of one machine."""
-    register(Executor("local", "1", _drive))
+    register(Executor("local", "1"))
 
 
 def _open_disk(state_dir: str) -> Any:
     from helix.engine.cache import open_cache
 
     return open_cache(state_dir)
-
-
-async def _drive(*args: Any, **named: Any) -> None:
-    from helix.engine.drive import drive
-
-    await drive(*args, **named)

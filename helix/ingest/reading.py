@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -11,7 +12,7 @@ from helix.errors import FormatError, HelixError
 from helix.ingest import flags
 from helix.ingest.detection import detect
 from helix.ingest.jsonstream import Fault, Piece, Scanner, decode_piece
-from helix.ingest.streams import DAMAGE, EMPTY_LIST, Found, open_bytes, pieces
+from helix.ingest.streams import DAMAGE, EMPTY_LIST, Found, by_line, open_bytes, pieces
 from helix.model.jsontext import decoded_again
 from helix.model.manifest import LoadFailure
 from helix.model.trace import Trace
@@ -73,6 +74,25 @@ class FileReader:
                 if failed >= MAX_FAILURES:
                     yield self._failure(0, f"{failed} records are bad; the rest was not tried")
                     return
+
+    def lines(self, offset: int, size: int, before: int) -> Iterator[Trace | LoadFailure]:
+        """Yield what stands in some whole lines of a file of plain JSON Lines.
+
+        They begin at `offset`, are `size` bytes long, and `before` lines stand before them. The
+        format must be given, and be one whose traces each come from one record.
+        """
+        with open(self._found.path, "rb") as stream:
+            stream.seek(offset)
+            data = io.BytesIO(stream.read(size))
+        try:
+            for piece in by_line(data, self._found.name, before):
+                for record in self._records(piece):
+                    if isinstance(record, LoadFailure):
+                        yield record
+                    else:
+                        yield from self._read([record])
+        except Fault as fault:
+            yield fault.failure
 
     def _items(self, stream: BinaryIO) -> Iterator[Trace | LoadFailure]:
         try:

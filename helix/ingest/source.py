@@ -72,6 +72,11 @@ class Input:
         return tuple(found.name for found in self._found)
 
     @property
+    def paths(self) -> dict[str, str]:
+        """Where the bytes of each file are, by its name; what can be read only once has a copy."""
+        return {found.name: found.path for found in self._found}
+
+    @property
     def astray(self) -> tuple[LoadFailure, ...]:
         """What was found and not followed: folders that cannot be listed, links that lead out."""
         return self._astray

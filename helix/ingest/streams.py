@@ -170,7 +170,7 @@ def pieces(stream: BinaryIO, found: Found) -> Iterator[Piece | Scanner | LoadFai
     if empty:
         yield LoadFailure(file=found.name, line=0, reason=EMPTY_FILE)
     elif lines:
-        yield from _by_line(stream, found.name)
+        yield from by_line(stream, found.name)
     else:
         yield from _by_value(Scanner(stream, found.name))
 
@@ -180,8 +180,11 @@ def _by_value(scanner: Scanner) -> Iterator[Piece | Scanner]:
         yield scanner if head == b"["[0] else scanner.value()
 
 
-def _by_line(stream: BinaryIO, file: str) -> Iterator[Piece | Scanner | LoadFailure]:
-    number, limit = 0, jsonstream.RECORD_LIMIT
+def by_line(
+    stream: BinaryIO, file: str, number: int = 0
+) -> Iterator[Piece | Scanner | LoadFailure]:
+    """Yield the values of JSON Lines; `number` lines of the file stand before the stream."""
+    limit = jsonstream.RECORD_LIMIT
     while line := stream.readline(limit + 1):
         number += 1
         if len(line) > limit:
@@ -196,6 +199,23 @@ def _by_line(stream: BinaryIO, file: str) -> Iterator[Piece | Scanner | LoadFail
             yield Scanner(io.BytesIO(data), file, line=number)
         elif data:
             yield Piece(data, number, line.find(data[:1]))
+
+
+def places(path: str) -> Iterator[tuple[int, int, int]] | None:
+    """Return number, offset and size of each line of a file of plain JSON Lines, else None."""
+    with open_bytes(path) as stream:
+        plain = isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
+        plain = plain and not is_archive(cast(io.BufferedReader, stream).peek(len(ZIP_MAGIC)))
+    found = Found(path, path, alone=False)
+    return _places(path) if plain and _is_lines(found) == (True, False) else None
+
+
+def _places(path: str) -> Iterator[tuple[int, int, int]]:
+    offset = 0
+    with open(path, "rb") as stream:
+        for number, line in enumerate(stream, 1):
+            yield number, offset, len(line)
+            offset += len(line)
 
 
 def _is_lines(found: Found) -> tuple[bool, bool]:

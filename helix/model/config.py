@@ -274,9 +274,14 @@ class CacheConfig(Section):
 
 
 class ExecutorConfig(Section):
-    """Who carries the work out."""
+    """Who carries the work out: `workers` processes, as many as there are cores if null.
+
+    `options` are what a plugin's executor takes beside that.
+    """
 
     name: str = "local"
+    workers: int | None = Field(default=None, ge=1)
+    options: dict[str, Any] = {}
 
 
 class PathsConfig(Section):

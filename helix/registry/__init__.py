@@ -2,6 +2,7 @@
 
 from helix.registry.hookspecs import hookimpl
 from helix.registry.items import (
+    Assignment,
     Backend,
     Case,
     Check,
@@ -29,6 +30,7 @@ from helix.registry.items import (
 from helix.registry.loading import Problem, Registry, load
 
 __all__ = [
+    "Assignment",
     "Backend",
     "Case",
     "Check",

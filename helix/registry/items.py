@@ -5,16 +5,27 @@ The same types carry the built-ins. `helix.testing` holds the conformance suites
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import datetime
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
-from helix.model.config import ImproveConfig, JudgeConfig
-from helix.model.manifest import LoadFailure, ManifestEntry
+from helix.model.config import Config, ImproveConfig, JudgeConfig
+from helix.model.criterion import Suite
+from helix.model.manifest import LoadFailure, ManifestEntry, Survey
 from helix.model.request import Pin, Price, Reply, Request
+from helix.model.scorecard import UsageTotals
 from helix.model.trace import Trace
 from helix.model.verdict import Cause, CellState, Ref
 
@@ -193,12 +204,41 @@ class Renderer:
 
 
 @dataclass(frozen=True, slots=True)
+class Assignment:
+    """A run of traces as data, from which another process can prepare the same run.
+
+    `plan` is the digest that its plan must have. `suite` is set where it came as an object and not
+    from `criteria.file`. `survey` holds every trace in the plan's order, those that were chosen
+    marked, and `files` where the bytes of each file are, by the name that the survey gives it.
+    `used` takes what an executor spent on judges that this process did not ask.
+    """
+
+    config: Config
+    suite: Suite | None
+    today: datetime.date
+    plan: str
+    survey: Survey
+    files: Mapping[str, str]
+    run_dir: str
+    used: Callable[[UsageTotals], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Executor:
-    """Who carries jobs out; `run` has the signature of `helix.engine.drive.drive`."""
+    """Who carries jobs out, in one of two ways.
+
+    `run` has the signature of `helix.engine.drive.drive` and carries out conversations of this
+    process; without it Helix's own does. `jobs` is for work that is done elsewhere: it gets the
+    run as an `Assignment` and returns an asynchronous iterator of `helix.engine.drive.Job`, one
+    for each chosen trace and replicate, whose conversations end in a `helix.adjudication.Written`;
+    its `aclose` is called at the end, however that came. Where a command has no assignment to
+    give, as discover has none, `run` does the work.
+    """
 
     name: str
     version: str
-    run: Callable[..., Any]
+    run: Callable[..., Awaitable[None]] | None = None
+    jobs: Callable[[Assignment], AsyncIterator[Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

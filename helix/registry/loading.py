@@ -30,6 +30,7 @@ BUILTINS: dict[str, tuple[str, ...]] = {
     "helix.checks.plugin": ("checks",),
     "helix.backends.plugin": ("judges",),
     "helix.engine.plugin": ("caches", "executors"),
+    "helix.processes.plugin": ("executors",),
     "helix.improve.plugin": ("subjects",),
     "helix.labels.plugin": ("labels",),
     "helix.audit.plugin": ("dimensions",),
