@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from helix.errors import ArtifactError
 from helix.model.discovery import Determination
@@ -87,6 +88,15 @@ class RunFiles:
             for criterion, state in line.dense_map.items():
                 if state in states:
                     yield line.trajectory_id, criterion
+
+
+def object_of(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file that may be missing or damaged; an empty one then."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _rows(path: Path, kind: type[T]) -> Iterator[T]:

@@ -11,6 +11,7 @@ from helix.app import console, failures
 from helix.errors import ExitCode, UsageError, unknown
 
 HYDRA = {
+    "audit": "execute a run several times and say what varies; diff, injection, variance",
     "build-dataset": "put what fails or is undecided in runs into a dataset with splits",
     "build-evals": "ask every row by itself, and write each row's judge and the suite",
     "discover": "find what fails in traces, and criteria that see it again",
@@ -19,7 +20,6 @@ HYDRA = {
     "validate": "hold a judge's verdicts against people's labels",
 }
 PLAIN = {
-    "audit": "plant attacks into copies of traces, and say which verdicts move",
     "cache": "say how many judge replies are kept; export makes recordings of them",
     "calibrate": "decide what a run could not, and keep who decided it and why",
     "criteria": "lint, explain, test, list and compare rows; ratify and retire them",
@@ -32,6 +32,8 @@ PLAIN = {
     "schema": "print the JSON Schema of a file that Helix reads or writes",
     "traces": "say what trace files hold: detect, show, convert, stats",
 }
+AUDITS = ("diff", "injection", "variance")
+"""The words behind `audit` that make it a plain command."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -63,6 +65,8 @@ def _dispatched(words: list[str]) -> ExitCode:
         return ExitCode.PASS
     if first in ("-sc", "--shell-completion"):
         return ExitCode(_launch().complete(words, list(HYDRA)))
+    if first == "audit" and rest[:1] and rest[0] in AUDITS:
+        return _audit(rest)
     if first in HYDRA:
         return _hydra(first, rest)
     if first in PLAIN:
@@ -89,6 +93,13 @@ def _plain(command: str, rest: list[str]) -> ExitCode:
     from helix.app.loading import imported
 
     code: ExitCode = imported(f"helix.app.commands.{command}").run(rest)
+    return code
+
+
+def _audit(rest: list[str]) -> ExitCode:
+    from helix.app.loading import imported
+
+    code: ExitCode = imported("helix.app.commands.audit").plain(rest)
     return code
 
 

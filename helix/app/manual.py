@@ -272,7 +272,53 @@ EXAMPLES
     criteria.file=suite.yaml
 """
 
+AUDIT = """\
+helix audit - execute one thing several times, and say what varies that should not
+
+SYNOPSIS
+  helix audit subject.traces=PATH criteria.file=SUITE.yaml [KEY=VALUE | GROUP=CHOICE ...]
+  helix audit audit.runs=[RUN,RUN]                 finished runs instead
+  helix audit audit.command=[PROGRAM,{out}]        any program that writes a run to {out}
+  helix audit diff A B                             two runs, place by place
+  helix audit injection --traces PATH --suite FILE   attacks planted into copies of traces
+  helix audit variance RUN ...                     how far repeats agree
+
+DOES
+  Executes helix evaluate with the same settings, each time in a process and a folder of its own:
+  once as it is, then under another hash seed, time zone, locale, working directory, order of
+  folders and concurrency. Where the two differ after masking, it repeats the first as it was and
+  then changes one condition at a time, so that each difference gets the name of its mechanism.
+  A difference is never part of the gate. Byte identity needs recorded replies (judge=replay) or
+  the reply cache, which all executions share.
+
+PROGRAMS
+  In audit.command {out} is where the run goes, {python} the interpreter, {concurrency} and
+  {executor} what varies. What stands in the working directory is there under the same names:
+  audit.inputs as copies, all else as links.
+
+WRITES
+  hydra.run.dir (outputs/audit/TIME): audit.json and audit.md; executions/N/run with each run,
+  execution.json with who made it, stdout.txt and stderr.txt.
+
+EXIT CODES
+  0    nothing differs, and all tracked defects hold
+  1    something differs, or a tracked defect does not hold
+  2    usage or configuration
+  3    it could not be measured: the first execution left no run, or a condition was not checked
+  4    internal error            130  interrupted
+"""
+
+AUDIT_EXAMPLES = """\
+EXAMPLES
+  helix audit experiment=demo
+  helix audit subject.traces=runs/ criteria.file=suite.yaml judge=replay judge.dir=replies
+  helix audit experiment=demo audit.pythons=[python3.12] audit.executors=[processes]
+  helix audit audit.runs=[outputs/evaluate/A,outputs/evaluate/B] audit.defects=defects.yaml
+  helix audit audit.command=[{python},agent_eval.py,{out}] audit.inputs=[data] audit.times=3
+"""
+
 PAGES = {
+    "audit": (AUDIT, AUDIT_EXAMPLES),
     "build-dataset": (BUILD_DATASET, BUILD_DATASET_EXAMPLES),
     "build-evals": (BUILD_EVALS, BUILD_EVALS_EXAMPLES),
     "discover": (DISCOVER, DISCOVER_EXAMPLES),
@@ -281,6 +327,7 @@ PAGES = {
     "validate": (VALIDATE, VALIDATE_EXAMPLES),
 }
 OWN_SECTIONS = {
+    "audit": "audit",
     "dataset": "build-dataset",
     "discover": "discover",
     "improve": "improve",

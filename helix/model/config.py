@@ -230,6 +230,24 @@ class ImproveConfig(Section):
         return str(value)
 
 
+Vary = Literal["hash-seed", "time-zone", "locale", "directory", "order", "concurrency"]
+"""A condition that an execution of an audit may change."""
+
+
+class AuditConfig(Section):
+    """What is executed or taken to be compared, and what varies between executions (METHOD 71)."""
+
+    runs: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    times: int = Field(default=2, ge=2, le=20)
+    vary: tuple[Vary, ...] = get_args(Vary)
+    pythons: tuple[str, ...] = ()
+    executors: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    defects: str | None = None
+    deadline_s: float = Field(default=3600.0, gt=0)
+
+
 class LimitsConfig(Section):
     """Bounds on time, calls and money; None is no bound."""
 
@@ -311,4 +329,5 @@ class Config(Section):
     validation: ValidationConfig = ValidationConfig()
     discover: DiscoverConfig = DiscoverConfig()
     dataset: DatasetConfig = DatasetConfig()
+    audit: AuditConfig = AuditConfig()
     improve: ImproveConfig = ImproveConfig()

@@ -1,0 +1,85 @@
+"""`helix audit`: execute one thing several times, and say what varies that should not."""
+
+from __future__ import annotations
+
+import shlex
+from functools import partial
+from pathlib import Path
+
+from helix.app import console
+from helix.app.auditing import asked
+from helix.app.commands.evaluate import with_demo_traces
+from helix.app.job import Outcome
+from helix.audit.conditions import TOLD
+from helix.audit.coordinator import Asked, audit
+from helix.dryrun import Estimate, estimate
+from helix.errors import ExitCode
+from helix.files import atomic_write, held
+from helix.model.audited import Audited
+from helix.model.config import Config
+from helix.model.lines import encode_page
+from helix.registry import Registry, load
+from helix.reports.audited import audit_markdown, audit_text
+from helix.reports.textpage import for_this_console
+
+_ASKS_NOBODY = ("none", "replay")
+
+
+def run(config: Config, run_dir: Path, typed: str) -> Outcome:
+    """Audit, write audit.json and audit.md, and return what the terminal shows."""
+    registry = load()
+    wanted = asked(config, run_dir, typed, registry)
+    before = _estimate(config, registry, wanted)
+    if config.run.dry:
+        return Outcome(_plan(wanted, before).encode(), ExitCode.PASS)
+    live = _live(before)
+    if live:
+        console.tell(
+            f"helix: {live} questions are put to a live judge. The first execution asks them, the "
+            "others take what the cache keeps; identity is proved by recorded replies alone "
+            "(judge=replay)"
+        )
+    with held(run_dir):
+        found = audit(wanted, lambda name: console.tell(f"audit: executing, {name}"))
+        atomic_write(run_dir / "audit.json", encode_page(found))
+        atomic_write(run_dir / "audit.md", audit_markdown(found))
+    output = for_this_console(partial(audit_text, found))
+    return Outcome(output + f"Report: {run_dir / 'audit.md'}\n".encode(), exit_of(found))
+
+
+def exit_of(found: Audited) -> ExitCode:
+    """Return 0 for no difference and defects that all hold, 3 for what is not known, else 1."""
+    states = {one.status for one in found.defects}
+    if found.verdict == "notMeasured":
+        return ExitCode.INCOMPLETE
+    if found.verdict == "different" or "doesNotHold" in states:
+        return ExitCode.FAIL
+    return ExitCode.INCOMPLETE if "couldNotBeChecked" in states else ExitCode.PASS
+
+
+def _estimate(config: Config, registry: Registry, wanted: Asked) -> Estimate | None:
+    """Return what one execution of Helix would ask; None where another program is audited."""
+    own = wanted.executor is not None and wanted.executor.program.helix
+    asks = config.judge.backend not in _ASKS_NOBODY
+    return (
+        estimate(with_demo_traces(config), registry) if own and (asks or config.run.dry) else None
+    )
+
+
+def _live(before: Estimate | None) -> int:
+    questions = before.questions.values() if before is not None else ()
+    return sum(one.to_ask for one in questions if one.judge.cacheable)
+
+
+def _plan(wanted: Asked, before: Estimate | None) -> str:
+    lines = ["Dry run: nothing was executed."]
+    if wanted.executor is not None:
+        lines.append(f"command    {shlex.join(wanted.executor.program.words)}")
+        lines.append(
+            f"executions {wanted.times}, and where they differ 1 more as the first was and"
+        )
+        lines.append(f"           1 for each of {len(wanted.vary)} conditions alone")
+        lines += [f"  {TOLD[name]}" for name in wanted.vary]
+    else:
+        lines.append(f"runs       {', '.join(map(str, wanted.runs))}")
+    return "\n".join(lines) + "\n" + (f"\n{before.text()}" if before is not None else "")

@@ -1,0 +1,187 @@
+"""Executions are processes: each has a place of its own and leaves a run and who it was.
+
+They run one after the other in one and the same place, so that a path is the same in all of them
+unless the directory is what varies, and are set aside when they have ended. What stands in the
+working directory is reachable there under its name: inputs as copies, all else as links.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from helix.audit import executor
+from helix.audit.conditions import Conditions, Program
+from helix.errors import ExitCode, UsageError
+from helix.model.audited import Execution
+from helix.runs import object_of
+
+RECORD = "execution.json"
+RUN = "run"
+HERE = "here"
+ELSEWHERE = "a place elsewhere"
+_UNFINISHED = (ExitCode.INTERNAL, ExitCode.WAITING)
+
+
+@dataclass(frozen=True, slots=True)
+class Executor:
+    """Starts executions of a program below `root`, over what stands in `cwd`.
+
+    `inputs` are paths relative to `cwd` that are copied for each. `deadline_s` bounds each one.
+    """
+
+    root: Path
+    cwd: Path
+    program: Program
+    inputs: tuple[str, ...] = ()
+    deadline_s: float = 3600.0
+
+    def execute(self, conditions: Conditions, number: int) -> Execution:
+        """Carry one execution out in a process of its own; it is kept under its number."""
+        place = self.root / (ELSEWHERE if "directory" in conditions.varied else HERE)
+        shutil.rmtree(place, ignore_errors=True)
+        work, out = place / "work", place / RUN
+        work.mkdir(parents=True)
+        backwards = "order" in conditions.varied
+        reach(self.cwd, work, {Path(x) for x in self.inputs}, self.root, backwards=backwards)
+        task = {
+            "name": conditions.name,
+            "varied": list(conditions.varied),
+            "command": self.program.filled(conditions, out),
+            "folder": str(work),
+            "stdout": str(place / "stdout.txt"),
+            "stderr": str(place / "stderr.txt"),
+            "record": str(place / RECORD),
+        }
+        late = not _ended(task, conditions.environment(), self.deadline_s)
+        shutil.rmtree(work, ignore_errors=True)
+        kept = self.root / str(number)
+        shutil.rmtree(kept, ignore_errors=True)
+        os.replace(place, kept)
+        return self._said(conditions, kept, late=late)
+
+    def _said(self, conditions: Conditions, kept: Path, *, late: bool) -> Execution:
+        record = object_of(kept / RECORD)
+        code = record.get("exitCode")
+        failed = record.get("failed")
+        if late:
+            failed = f"it did not end within {self.deadline_s:g} s"
+        elif failed is None and not (kept / RUN / "scorecard.json").is_file():
+            failed = f"it wrote no scorecard.json to {{out}} (exit {code}){_last(kept)}"
+        elif failed is None and self.program.helix and code in _UNFINISHED:
+            failed = f"the run is not whole (exit {code}){_last(kept)}"
+        return Execution(
+            name=conditions.name,
+            run=str(kept / RUN),
+            identity=record.get("identity"),
+            varied=conditions.varied,
+            python=conditions.python,
+            exit_code=code,
+            failed=failed,
+            started_at=record.get("startedAt"),
+            ended_at=record.get("endedAt"),
+        )
+
+
+def taken(folder: Path) -> Execution:
+    """Return a finished run as an execution, with what it says of who made it."""
+    meta = object_of(folder / "runmeta.json")
+    record = object_of(folder.parent / RECORD)
+    versions = meta.get("versions")
+    return Execution(
+        name=str(folder),
+        run=str(folder),
+        identity=meta.get("process") or record.get("identity"),
+        varied=tuple(record.get("varied", ())),
+        python=versions.get("python") if isinstance(versions, dict) else None,
+        exit_code=meta.get("exitCode", record.get("exitCode")),
+    )
+
+
+def refuse_shared(executions: Iterable[Execution], own: str) -> None:
+    """Raise UsageError for an execution of one's own process, or two of one (METHOD 71).
+
+    A run says itself which process made it; a program that hands out an old run for a new one
+    is found by that.
+    """
+    seen: dict[str, str] = {}
+    for execution in executions:
+        for identity in _identities(execution):
+            if identity == own:
+                raise UsageError(
+                    f"{execution.name} must be made by another process than the audit's: who "
+                    "compares executions makes none of them"
+                )
+            if seen.setdefault(identity, execution.name) != execution.name:
+                raise UsageError(
+                    f"{seen[identity]} and {execution.name} must be two executions (one process "
+                    "made both): run the second in a process of its own"
+                )
+
+
+def reach(
+    source: Path, target: Path, copied: set[Path], avoid: Path, *, backwards: bool = False
+) -> None:
+    """Make what stands in `source` reachable in `target`: `copied` as copies, the rest as links.
+
+    The folders that lead to `avoid`, where the executions are, are left out.
+    """
+    for entry in sorted(source.iterdir(), reverse=backwards):
+        name = Path(entry.name)
+        below = {path.relative_to(name) for path in copied if path.parts[:1] == name.parts}
+        if avoid.is_relative_to(entry):
+            continue
+        if Path(".") in below:
+            _copy(entry, target / name, backwards=backwards)
+        elif below:
+            (target / name).mkdir()
+            reach(entry, target / name, below, avoid, backwards=backwards)
+        else:
+            (target / name).symlink_to(entry)
+
+
+def _copy(source: Path, target: Path, *, backwards: bool) -> None:
+    if not source.is_dir():
+        shutil.copy2(source, target)
+        return
+    target.mkdir()
+    for entry in sorted(source.iterdir(), reverse=backwards):
+        _copy(entry, target / entry.name, backwards=backwards)
+
+
+def _ended(task: dict[str, Any], environment: dict[str, str], deadline_s: float) -> bool:
+    """Run a task in a process group of its own; False where it had to be ended."""
+    words = [sys.executable, "-I", str(Path(executor.__file__)), json.dumps(task)]
+    process = subprocess.Popen(words, env=environment, start_new_session=True)
+    try:
+        process.wait(deadline_s)
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return True
+
+
+def _identities(execution: Execution) -> Sequence[str]:
+    process = object_of(Path(execution.run) / "runmeta.json").get("process")
+    return [x for x in dict.fromkeys((execution.identity, process)) if isinstance(x, str)]
+
+
+def _last(kept: Path) -> str:
+    """Return the last line of what an execution said of itself, behind a colon."""
+    try:
+        text = (kept / "stderr.txt").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return f": {lines[-1][:300]}" if lines else ""
