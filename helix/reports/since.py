@@ -10,7 +10,6 @@ from typing import Final, Literal
 from helix.errors import HelixError
 from helix.reports.comparison import Comparison, compare
 from helix.reports.run import CellView, RowView, TraceView
-from helix.reports.words import Standing
 from helix.runs import RunFiles
 
 Word = Literal["new", "known", "fixed", "other"]
@@ -19,12 +18,6 @@ WORDS: Final[dict[Word, str]] = {
     "known": "failed already",
     "fixed": "failed and passes now",
     "other": "changed in another way",
-}
-LOOKS: Final[dict[Word, Standing]] = {
-    "new": "fail",
-    "known": "uncertain",
-    "fixed": "pass",
-    "other": "na",
 }
 MAX_CELLS = 50_000
 MAX_LISTED = 300

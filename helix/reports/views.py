@@ -12,13 +12,12 @@ from helix.reports import since as _since
 from helix.reports import summary
 from helix.reports.beside import Beside
 from helix.reports.compared import paired_line, told_value
-from helix.reports.comparison import Setting
+from helix.reports.comparison import Comparison, Setting
 from helix.reports.itself import Itself
 from helix.reports.page import PageFacts
 from helix.reports.words import NOT_RECORDED, counted
 
 CHANGES = _since.WORDS
-CHANGE_LOOKS = _since.LOOKS
 DECISIONS: Final = {
     "downgrade": "a verdict became undecided: its evidence or its terms do not hold",
     "elision": "something was not shown to a judge, and that is declared to it",
@@ -42,6 +41,11 @@ def rate(found: Rate) -> str:
 def setting(found: Setting) -> str:
     """Return what a place of the plan was and is."""
     return f"{told_value(found.before)} → {told_value(found.after)}"
+
+
+def asked_otherwise(found: Comparison) -> list[Setting]:
+    """Return what differs in the plans, but for the baseline, which one of them lacks."""
+    return [one for one in found.plan if one.path != "baseline"]
 
 
 def adjudicated(card: Scorecard) -> Ratio:

@@ -14,6 +14,7 @@
   const choices = each("select[data-by]");
   const wanted = { state: "", criterion: "", route: "", cause: "", change: "" };
   const LETTERS = { fail: "f", incomplete: "i", uncertain: "u", pass: "p", na: "n" };
+  const wide = matchMedia("(min-width: 60.01rem)");
   let current = null;
   root.classList.add("scripted");
   history.scrollRestoration = "manual";
@@ -116,6 +117,8 @@
       if (target === cell) trajectory.scrollIntoView();
       if (cell) cell.scrollIntoView({ block: "nearest" });
       if (target !== cell) highlight(target);
+      // Where both stand side by side, what was chosen stays in sight beside what it leads to.
+      if (link && wide.matches) link.scrollIntoView({ block: "nearest" });
     });
   }
 
@@ -256,7 +259,7 @@
     current.open = false;
     dim();
     current.querySelector("summary").focus();
-    history.pushState(null, "", "#list");
+    history.pushState(null, "", "#trajectories");
   }
 
   const keys = {
