@@ -66,7 +66,7 @@ def _dispatched(words: list[str]) -> ExitCode:
     if first in ("-sc", "--shell-completion"):
         return ExitCode(_launch().complete(words, list(HYDRA)))
     if first == "audit" and rest[:1] and rest[0] in AUDITS:
-        return _audit(rest)
+        return _plain("audits", rest)
     if first in HYDRA:
         return _hydra(first, rest)
     if first in PLAIN:
@@ -93,13 +93,6 @@ def _plain(command: str, rest: list[str]) -> ExitCode:
     from helix.app.loading import imported
 
     code: ExitCode = imported(f"helix.app.commands.{command}").run(rest)
-    return code
-
-
-def _audit(rest: list[str]) -> ExitCode:
-    from helix.app.loading import imported
-
-    code: ExitCode = imported("helix.app.commands.audit").plain(rest)
     return code
 
 

@@ -1,140 +1,85 @@
-"""`helix audit injection`: plant attacks into copies of traces, and say what they move."""
+"""`helix audit`: execute one thing several times, and say what varies that should not."""
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import datetime
-import json
 import shlex
-import tempfile
-from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
-from helix.app import console, injections
-from helix.app.arguments import positive, with_settings
-from helix.app.commands import audit_diff, audit_executed, audit_variance
+from helix.app import console
+from helix.app.auditing import asked
 from helix.app.commands.evaluate import with_demo_traces
-from helix.app.job import Outcome, invoked
-from helix.app.progress import Progress
-from helix.app.tried import suite_file
-from helix.app.waiting import told
-from helix.audit import BUILT_IN, PLACES, Findings, Payload, attack, load_payloads
-from helix.errors import ExitCode, TraceError, UsageError, unknown
+from helix.app.job import Outcome
+from helix.audit.conditions import TOLD
+from helix.audit.coordinator import Asked, audit
+from helix.dryrun import Estimate, estimate
+from helix.errors import ExitCode
+from helix.files import atomic_write, held
+from helix.model.audited import Audited
 from helix.model.config import Config
+from helix.model.lines import encode_page
+from helix.registry import Registry, load
+from helix.reports.audited import audit_markdown, audit_text
+from helix.reports.textpage import for_this_console
+
+_ASKS_NOBODY = ("none", "replay")
 
 
 def run(config: Config, run_dir: Path, typed: str) -> Outcome:
-    """Run the audit of executions, which is the command without a subcommand."""
-    return audit_executed.run(config, run_dir, typed)
+    """Audit, write audit.json and audit.md, and return what the terminal shows."""
+    registry = load()
+    wanted = asked(config, run_dir, typed, registry)
+    before = _estimate(config, registry, wanted)
+    if config.run.dry:
+        return Outcome(_plan(wanted, before).encode(), ExitCode.PASS)
+    live = _live(before)
+    if live:
+        console.tell(
+            f"helix: {live} questions are put to a live judge. The first execution asks them, the "
+            "others take what the cache keeps; identity is proved by recorded replies alone "
+            "(judge=replay)"
+        )
+    with held(run_dir):
+        found = audit(wanted, lambda name: console.tell(f"audit: executing, {name}"))
+        atomic_write(run_dir / "audit.json", encode_page(found))
+        atomic_write(run_dir / "audit.md", audit_markdown(found))
+    output = for_this_console(partial(audit_text, found))
+    return Outcome(output + f"Report: {run_dir / 'audit.md'}\n".encode(), exit_of(found))
 
 
-def plain(argv: Sequence[str]) -> ExitCode:
-    """Run one of the plain audits; each says how it exits."""
-    parser = argparse.ArgumentParser(prog="helix audit", description="Audit what Helix decides.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    audit_diff.add(commands)
-    audit_variance.add(commands)
-    _add_injection(commands)
-    args = with_settings(parser, argv)
-    if args.command == "diff":
-        return audit_diff.run(args)
-    if args.command == "variance":
-        return audit_variance.run(args)
-    try:
-        return _injection(args, shlex.join([*invoked(), "audit", *argv]))
-    except TraceError as error:
-        raise UsageError(str(error).replace("subject.traces", "--traces")) from None
-
-
-def _add_injection(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    injection = commands.add_parser(
-        "injection",
-        help="plant attacks into copies of traces, and say which verdicts move",
-        description="Plant texts that ask for a pass, pretend, imitate or break out into copies "
-        "of traces, and compare every cell with the original's. Planting only adds. Your files "
-        "are not touched. Without a judge, code rows and the questions to a judge are tested; "
-        "with one (judge=NAME judge.model=MODEL) its verdicts too. Exits 0 if nothing moved "
-        "towards a pass; 1 if something did, a code row moved that does not read what was "
-        "planted, or a question does not hold; 3 if there was nothing to test, or the judge left "
-        "cells unanswered; 5 if answers are waited for; 2 for usage.",
-    )
-    add = injection.add_argument
-    add("settings", metavar="KEY=VALUE", nargs="*", help="settings as `helix evaluate` takes them")
-    add("--traces", metavar="PATH", required=True, help="file, folder, glob, - or demo:outreach")
-    add("--suite", metavar="FILE", required=True, help="the YAML file, or demo:outreach")
-    add("--payloads", metavar="FILE", help="JSON Lines of payloads instead of the built-in ones")
-    more = "may be given several times; docs/safety.md lists them"
-    add("--class", metavar="NAME", action="append", dest="classes", help=f"this class only; {more}")
-    add("--place", metavar="NAME", action="append", help=f"this place only; {more}")
-    add("--per-class", metavar="N", type=positive, default=1, help="payloads per class and place")
-    add("--seed", type=int, default=0, help="draws payloads and places (0)")
-    add("--out", metavar="DIR", help="keep the planted copies, and the judge's run, here")
-    add("--json", action="store_true", help="print JSON")
-
-
-def _injection(args: argparse.Namespace, typed: str) -> ExitCode:
-    from helix.app.launch import configured
-
-    payloads, places = _payloads(args), _places(args.place)
-    own = [f"subject.traces={args.traces}", f"criteria.file={suite_file(args.suite)}"]
-    if not any(word.startswith(("judge=", "judge.backend=")) for word in args.settings):
-        own.append("judge=none")
-    config = with_demo_traces(configured("evaluate", [*own, *args.settings]))
-    progress = Progress()
-    with _folder(args.out) as folder:
-        try:
-            found = attack(
-                config,
-                payloads,
-                folder,
-                today=datetime.datetime.now(datetime.UTC).date(),
-                seed=args.seed,
-                per_class=args.per_class,
-                places=places,
-                on_event=progress,
-            )
-        finally:
-            progress.close()
-    if args.json:
-        console.say(json.dumps(injections.as_json(found), indent=2))
-    else:
-        console.say(injections.as_text(found))
-    for line in told(found.trays, typed):
-        console.tell(line)
-    return _code(found)
-
-
-def _code(found: Findings) -> ExitCode:
-    if found.failed:
-        return ExitCode.INTERNAL
-    if found.gained or found.astray or found.broken:
+def exit_of(found: Audited) -> ExitCode:
+    """Return 0 for no difference and defects that all hold, 3 for what is not known, else 1."""
+    states = {one.status for one in found.defects}
+    if found.verdict == "notMeasured":
+        return ExitCode.INCOMPLETE
+    if found.verdict == "different" or "doesNotHold" in states:
         return ExitCode.FAIL
-    if found.pending:
-        return ExitCode.WAITING
-    return ExitCode.PASS if found.tested and not found.unanswered else ExitCode.INCOMPLETE
+    return ExitCode.INCOMPLETE if "couldNotBeChecked" in states else ExitCode.PASS
 
 
-def _payloads(args: argparse.Namespace) -> tuple[Payload, ...]:
-    payloads = load_payloads(args.payloads) if args.payloads else BUILT_IN
-    known = sorted({payload.klass for payload in payloads})
-    for name in args.classes or ():
-        if name not in known:
-            raise UsageError(f"--class: {unknown('class', name, known)}")
-    return tuple(p for p in payloads if not args.classes or p.klass in args.classes)
+def _estimate(config: Config, registry: Registry, wanted: Asked) -> Estimate | None:
+    """Return what one execution of Helix would ask; None where another program is audited."""
+    own = wanted.executor is not None and wanted.executor.program.helix
+    asks = config.judge.backend not in _ASKS_NOBODY
+    return (
+        estimate(with_demo_traces(config), registry) if own and (asks or config.run.dry) else None
+    )
 
 
-def _places(names: Sequence[str] | None) -> tuple[str, ...]:
-    for name in names or ():
-        if name not in PLACES:
-            raise UsageError(f"--place: {unknown('place', name, PLACES)}")
-    return tuple(place for place in PLACES if not names or place in names)
+def _live(before: Estimate | None) -> int:
+    questions = before.questions.values() if before is not None else ()
+    return sum(one.to_ask for one in questions if one.judge.cacheable)
 
 
-@contextlib.contextmanager
-def _folder(out: str | None) -> Iterator[Path]:
-    if out is None:
-        with tempfile.TemporaryDirectory(prefix="helix-") as folder:
-            yield Path(folder)
-        return
-    yield Path(out)
+def _plan(wanted: Asked, before: Estimate | None) -> str:
+    lines = ["Dry run: nothing was executed."]
+    if wanted.executor is not None:
+        lines.append(f"command    {shlex.join(wanted.executor.program.words)}")
+        lines.append(
+            f"executions {wanted.times}, and where they differ 1 more as the first was and"
+        )
+        lines.append(f"           1 for each of {len(wanted.vary)} conditions alone")
+        lines += [f"  {TOLD[name]}" for name in wanted.vary]
+    else:
+        lines.append(f"runs       {', '.join(map(str, wanted.runs))}")
+    return "\n".join(lines) + "\n" + (f"\n{before.text()}" if before is not None else "")
