@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import helix
-from helix import registry
+from helix import audit, registry
 from helix.demo.generator import write
 from helix.dryrun import estimate
 from helix.engine.limits import share_of
@@ -31,8 +31,6 @@ from helix.model.tracerecord import TraceRecord
 from helix.model.verdict import MatrixVerdictFile
 from helix.runs import RunFiles
 
-COMPARED = ("plan.json", "manifest.jsonl", "verdicts.jsonl", "scorecard.json", "decisions.jsonl",
-            "failures.jsonl", "candidates.jsonl")  # fmt: skip
 SUITE = """\
 suite: small
 version: 1
@@ -109,15 +107,8 @@ def asked(folder: Path) -> int:
 
 
 def masked(run: Path) -> dict[str, bytes]:
-    """Return the compared artifacts with `usage` and folders masked (METHOD 69)."""
-    found = {name: (run / name).read_bytes() for name in COMPARED}
-    card = json.loads(found["scorecard.json"])
-    card["usage"] = None
-    found["scorecard.json"] = json.dumps(card, sort_keys=True).encode()
-    plan = json.loads(found["plan.json"])
-    plan["runs"] = None
-    found["plan.json"] = json.dumps(plan, sort_keys=True).encode()
-    return found
+    """Return the compared artifacts of a run, masked (METHOD 69)."""
+    return {name: audit.masked(name, (run / name).read_bytes()) for name in audit.COMPARED}
 
 
 def usage(run: Path) -> dict[str, Any]:

@@ -1,0 +1,112 @@
+"""The demo, executed again and again: after masking every artifact is the same, byte for byte.
+
+Twice in the same way, with the executor of processes, from an installed wheel in another folder,
+and with the other Pythons that are at hand (METHOD 69).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helix.audit import COMPARED, diff_runs, dimensions, masked, score
+from helix.registry import load
+from helix.runs import RunFiles
+
+ROOT = Path(__file__).resolve().parents[1]
+EXECUTORS = ("local", "processes")
+
+
+def demo(folder: Path, *words: str, python: str | Path = sys.executable, **env: str) -> Path:
+    """Run the demo in a folder of its own, as anybody would, and return the run's folder."""
+    folder.mkdir()
+    given = {**os.environ, "HELIX_PLUGINS": "", **env}
+    done = subprocess.run(
+        [python, "-m", "helix", "evaluate", "experiment=demo", "hydra.run.dir=run", *words],
+        capture_output=True, text=True, cwd=folder, env=given, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "run"
+
+
+def assert_same(one: Path, other: Path) -> None:
+    found = diff_runs(one, other)
+    assert {a.artifact: a.status for a in found.artifacts} == dict.fromkeys(COMPARED, "equal"), [
+        (a.artifact, a.places, a.first) for a in found.different
+    ]
+    for name in COMPARED:
+        data = [(run / name).read_bytes() for run in (one, other)]
+        assert masked(name, data[0]) == masked(name, data[1])
+        assert data[0], f"{name} says something in the demo"
+    card = score([RunFiles(one), RunFiles(other)], dimensions(load(entry_points=())))
+    assert [d.name for d in card.dimensions if d.status != "equal"] == []
+    assert (card.variance.k, card.variance.n) == (0, 15)
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return demo(tmp_path_factory.mktemp("first") / "here")
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_the_demo_is_the_same_in_another_folder_hash_seed_time_zone_and_executor(
+    first: Path, tmp_path: Path, executor: str
+) -> None:
+    again = demo(
+        tmp_path / "a place elsewhere", f"executor={executor}",
+        PYTHONHASHSEED="7", TZ="Pacific/Apia", LC_ALL="C",
+    )  # fmt: skip
+    assert_same(first, again)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel of this checkout."""
+    folder = tmp_path_factory.mktemp("wheels")
+    words = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)]
+    built = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    (found,) = folder.glob("helix_evals-*.whl")
+    return found
+
+
+@pytest.mark.slow
+def test_the_demo_is_the_same_from_an_installed_wheel_in_another_folder(
+    first: Path, wheel: Path, tmp_path: Path
+) -> None:
+    site = tmp_path / "site"
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index"]
+    subprocess.run([*pip, "--target", str(site), str(wheel)], check=True)
+    where = [sys.executable, "-c", "import helix; print(helix.__file__)"]
+    env = {"PYTHONPATH": str(site)}
+    told = subprocess.run(where, capture_output=True, text=True, env={**os.environ, **env},
+                          cwd=tmp_path, check=True)  # fmt: skip
+    assert Path(told.stdout.strip()).is_relative_to(site), "the wheel is what runs"
+    assert_same(first, demo(tmp_path / "far", **env))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+def test_the_demo_is_the_same_under_another_python(
+    first: Path, wheel: Path, tmp_path: Path, version: str
+) -> None:
+    if sys.version_info[:2] == tuple(map(int, version.split("."))):
+        pytest.skip(f"Python {version} is the one that runs the tests")
+    interpreter = shutil.which(f"python{version}")
+    env = {**os.environ, "PYENV_VERSION": version}
+    made = interpreter and subprocess.run(
+        [interpreter, "-m", "venv", tmp_path / "env"], capture_output=True, env=env, check=False
+    )
+    if not made or made.returncode:
+        pytest.skip(f"Python {version} is not installed here")
+    python = tmp_path / "env" / "bin" / "python"
+    for words in (["--require-hashes", "-r", ROOT / "requirements.lock"], ["--no-deps", wheel]):
+        pip = [python, "-m", "pip", "install", "-q", *words]
+        done = subprocess.run(pip, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert_same(first, demo(tmp_path / "far", python=python, PYTHONPATH=""))
