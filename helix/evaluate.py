@@ -24,7 +24,7 @@ from pydantic import ValidationError
 from helix import registry as registries
 from helix.backends.dispatch import Tray
 from helix.errors import ConfigError, ExitCode, TraceError
-from helix.files import atomic_write, held
+from helix.files import atomic_write, clear_folder, held
 from helix.gate import exit_code, fold
 from helix.ingest import Input
 from helix.model.config import Config
@@ -36,6 +36,7 @@ from helix.model.scorecard import Scorecard
 from helix.model.trace import Trace
 from helix.model.verdict import MatrixVerdictFile
 from helix.planning import Prepared, prepare
+from helix.quality import tests_of
 from helix.registry import Registry
 from helix.runmeta import RunLog
 from helix.runs import RunFiles
@@ -119,8 +120,9 @@ def run(
         subject = subject_of(config.subject, tools, survey)
         atomic_write(folder / "subject.json", encode_page(subject))
         log.event("surveyed", traces=len(survey.entries), failures=len(survey.load.failures))
+        tests = tests_of(config, folder)
         usage = work.carry_out(on_event, log)
-        scorecard = fold(prepared.fold, survey, RunFiles(folder).lines(), usage)
+        scorecard = fold(prepared.fold, survey, RunFiles(folder).lines(), usage, tests)
         code = _code(prepared, scorecard, work)
         duration = round(time.monotonic() - began, 3)
         log.finish(prepared, survey, scorecard, code, duration)
@@ -226,6 +228,7 @@ def _clear(folder: Path, registry: Registry) -> None:
     reports = [entry.item.filename for entry in registry.items("renderers").values()]
     for name in ("scorecard.json", "verdicts.jsonl", "runmeta.json", *filter(None, reports)):
         (folder / name).unlink(missing_ok=True)
+        clear_folder(folder / name)
 
 
 class _CallableModule(ModuleType):

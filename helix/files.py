@@ -7,7 +7,8 @@ import hashlib
 import os
 import re
 import secrets
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,6 +16,8 @@ from helix.errors import UsageError
 
 _SLUG_CHARACTERS = 48
 _DIGEST_CHARACTERS = 16
+_MADE = "made-by-helix.txt"
+_MADE_SAYS = "The pages of {}, which stands beside this folder. Made anew with each report.\n"
 _PART = re.compile(r"\..+\.[0-9a-f]{12}\.tmp", re.DOTALL)
 
 
@@ -25,7 +28,7 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     The folder must exist. A reader sees the old file or the new one, never a part of it.
     """
     target = Path(path)
-    part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
+    part = _part(target)
     try:
         with open(part, "xb") as file:
             yield file
@@ -43,13 +46,77 @@ def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
         file.write(data)
 
 
+@contextlib.contextmanager
+def atomic_folder(report: str | os.PathLike[str]) -> Iterator[Callable[[str, bytes], None]]:
+    """Give a function that puts named files into the folder beside a report, named as it is.
+
+    The folder takes its place as a whole, when the block ends without an error; where nothing was
+    put, one that an earlier call left for the same report is removed. UsageError where something
+    else is in the way.
+    """
+    target, mark = beside(report), _MADE_SAYS.format(Path(report).name)
+    part, old = _part(target), _part(target)
+
+    def put(name: str, data: bytes) -> None:
+        if Path(name).name != name:
+            raise ValueError(f"a file of a folder must have a plain name (got {name!r})")
+        if not part.exists():
+            if os.path.lexists(target) and not _is_made(target, mark):
+                raise UsageError(
+                    f"{target} must be free for the pages of a report (got something else's): "
+                    "move it away, or name another file for the report"
+                )
+            part.mkdir()
+            (part / _MADE).write_text(mark, encoding="utf-8")
+        (part / name).write_bytes(data)
+
+    try:
+        yield put
+        if _is_made(target, mark):
+            os.replace(target, old)
+        if part.exists():
+            os.replace(part, target)
+    finally:
+        for folder in (part, old):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def beside(report: str | os.PathLike[str]) -> Path:
+    """Return where the folder of a report of many files stands."""
+    return Path(report).with_suffix("")
+
+
+def clear_folder(report: Path) -> None:
+    """Remove the folder that `atomic_folder` made beside a report; anything else is left."""
+    if _is_made(beside(report), _MADE_SAYS.format(report.name)):
+        shutil.rmtree(beside(report))
+
+
+def _is_made(folder: Path, mark: str) -> bool:
+    """Whether a folder is one that was made for a report; a link to one is not."""
+    if folder.is_symlink():
+        return False
+    try:
+        return (folder / _MADE).read_text(encoding="utf-8") == mark
+    except (OSError, UnicodeError):
+        return False
+
+
+def _part(target: Path) -> Path:
+    return target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
+
+
 def clear_parts(folder: Path) -> None:
     """Remove what killed writers left half made in a folder; it must be held, or they still write.
 
-    Only names that `atomic_writer` gives are touched.
+    Only names that `atomic_writer` and `atomic_folder` give are touched.
     """
     for part in folder.glob(".*.tmp"):
-        if _PART.fullmatch(part.name):
+        if not _PART.fullmatch(part.name):
+            continue
+        if part.is_dir() and not part.is_symlink():
+            shutil.rmtree(part, ignore_errors=True)
+        else:
             part.unlink(missing_ok=True)
 
 

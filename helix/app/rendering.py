@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -13,16 +13,17 @@ from helix.app import failures
 from helix.app.job import note
 from helix.errors import ConfigError, ExitCode
 from helix.evaluate import Finished
-from helix.files import atomic_writer
+from helix.files import atomic_folder, atomic_writer
 from helix.model.config import ReportConfig
 from helix.registry import Registry, Renderer
+from helix.registry.leaf import Leaf
 from helix.reports.discovery import DiscoveryReport
 from helix.reports.run import RunMeta, RunReport, compose
 from helix.reports.stream import RunStream, stream
 from helix.runs import RunFiles
 
-PAGE = "html"
-View = Callable[[RunMeta], bytes | Iterable[bytes]]
+Data = bytes | Iterable[bytes | Leaf]
+View = Callable[[RunMeta], Data]
 
 
 def renderers(
@@ -32,8 +33,6 @@ def renderers(
 
     So is, for a discovery, one that has no view of it.
     """
-    if config.mode == "directory":
-        raise ConfigError("report.mode must be auto or single in this version (got directory)")
     wanted = [registry.get("renderers", n) for n in dict.fromkeys([*config.out, *config.to])]
     for item in wanted:
         if item.ready is not None:
@@ -61,7 +60,7 @@ def render(
 
 def project(
     run: RunStream,
-    whole: Callable[[bool], RunReport],
+    whole: Callable[[], RunReport],
     wanted: Sequence[Renderer],
     run_dir: Path,
     config: ReportConfig,
@@ -69,17 +68,17 @@ def project(
 ) -> tuple[bytes, ExitCode]:
     """Write the reports of a run as `render` does.
 
-    `whole` returns the run with its traces, their steps too if asked. What goes to standard output
+    `whole` returns the run with its traces, without their steps. What goes to standard output
     names those of the `existing` reports too that are there.
     """
-    shows_steps = any(item.name == PAGE for item in wanted)
+    held = cache(whole)
 
-    @cache
-    def held() -> RunReport:
-        return whole(shows_steps)
-
-    def projected(item: Renderer, meta: RunMeta) -> bytes | Iterable[bytes]:
-        return item.render(replace(run if item.stream else held(), meta=meta))
+    def projected(item: Renderer, meta: RunMeta) -> Data:
+        if not item.stream:
+            return item.render(replace(held(), meta=meta))
+        file = place_of(item, run_dir, config)
+        name = run.name if file is None else file.name
+        return item.render(replace(run, meta=meta, mode=config.mode, name=name))
 
     views = [(item, partial(projected, item)) for item in ordered(wanted)]
     return _written(run.meta, views, run_dir, config, existing)
@@ -103,7 +102,7 @@ def render_found(
 ) -> tuple[bytes, ExitCode]:
     """Write the reports of a discovery as `render` does those of a run."""
 
-    def projected(item: Renderer, meta: RunMeta) -> bytes | Iterable[bytes]:
+    def projected(item: Renderer, meta: RunMeta) -> Data:
         assert item.discovery is not None
         return item.discovery(replace(report, meta=meta))
 
@@ -119,7 +118,7 @@ def _written(
     existing: Sequence[str] = (),
 ) -> tuple[bytes, ExitCode]:
     output, code = b"", ExitCode.PASS
-    crashed: list[dict[str, str]] = []
+    written, crashed = list[str](), list[dict[str, str]]()
     meta = replace(meta, verbosity=config.verbosity)
     placed = [(item, view, place_of(item, run_dir, config)) for item, view in views]
     # What goes to standard output comes last: it names the reports that were written.
@@ -127,13 +126,13 @@ def _written(
         try:
             if file is None:
                 there = (name for name in existing if Path(name).is_file())
-                written = tuple(dict.fromkeys([*there, *meta.written]))
-                output += b"".join(_parts(view(replace(meta, written=written))))
+                told = replace(meta, written=tuple(dict.fromkeys([*there, *written])))
+                output += b"".join(_parts(view(told), _nowhere))
                 continue
             file.parent.mkdir(parents=True, exist_ok=True)
-            with atomic_writer(file) as page:
-                page.writelines(_parts(view(meta)))
-            meta = replace(meta, written=(*meta.written, os.fspath(file)))
+            with atomic_writer(file) as page, atomic_folder(file) as leaf:
+                page.writelines(_parts(view(meta), leaf))
+            written.append(os.fspath(file))
         except Exception as error:
             failures.told(error, f"report {item.name}")
             crashed.append({"report": item.name, "error": type(error).__name__})
@@ -144,8 +143,17 @@ def _written(
     return output, code
 
 
-def _parts(data: bytes | Iterable[bytes]) -> Iterable[bytes]:
-    return (data,) if isinstance(data, bytes) else data
+def _parts(data: Data, leaf: Callable[[str, bytes], None]) -> Iterator[bytes]:
+    """Yield what goes into a report's own file; the files beside it go where `leaf` puts them."""
+    for part in (data,) if isinstance(data, bytes) else data:
+        if isinstance(part, Leaf):
+            leaf(part.name, part.data)
+        else:
+            yield part
+
+
+def _nowhere(name: str, data: bytes) -> None:
+    raise ValueError(f"a report on standard output must be one text (got a file {name!r} beside)")
 
 
 def place_of(item: Renderer, run_dir: Path, config: ReportConfig) -> Path | None:
@@ -173,14 +181,14 @@ def _stream(done: Finished, rerun: str | None, waiting: tuple[str, ...]) -> RunS
         manifest=files.manifest(),
         meta=meta,
         subject=files.subject(),
+        originals=done.traces,
     )
 
 
-def _whole(done: Finished, run: RunStream, with_traces: bool) -> RunReport:
+def _whole(done: Finished, run: RunStream) -> RunReport:
     return compose(
         run.scorecard,
         run.lines,
-        done.traces if with_traces else (),
         suite=done.criteria,
         manifest=RunFiles(done.run_dir).manifest(),
         meta=run.meta,

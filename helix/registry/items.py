@@ -28,6 +28,7 @@ from helix.model.request import Pin, Price, Reply, Request
 from helix.model.scorecard import UsageTotals
 from helix.model.trace import Trace
 from helix.model.verdict import Cause, CellState, Ref
+from helix.registry.leaf import Leaf
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,15 +191,16 @@ class Renderer:
     `filename` is None for a renderer that writes to standard output. `discovery` projects the
     report of a discovery; it is None for a renderer that has no view of one. With `stream`,
     `render` gets a `RunStream`, whose traces are read one at a time, instead of a `RunReport`,
-    which holds them all; either may return bytes or yield them in parts. `ready`, asked before a
-    run begins, raises ConfigError where something is missing that the renderer needs.
+    which holds them all; either may return bytes or yield them in parts, and among them files that
+    stand beside the report. `ready`, asked before a run begins, raises ConfigError where something
+    is missing that the renderer needs.
     """
 
     name: str
     version: str
     filename: str | None
-    render: Callable[[Any], bytes | Iterable[bytes]]
-    discovery: Callable[[Any], bytes | Iterable[bytes]] | None = None
+    render: Callable[[Any], bytes | Iterable[bytes | Leaf]]
+    discovery: Callable[[Any], bytes | Iterable[bytes | Leaf]] | None = None
     stream: bool = False
     ready: Callable[[], None] | None = None
 

@@ -116,7 +116,7 @@ class RunAgain:
     """A finished run as its reports see it; `notes` says what of it was not to be had."""
 
     run: RunStream
-    whole: Callable[[bool], RunReport]
+    whole: Callable[[], RunReport]
     notes: list[str]
 
 
@@ -145,13 +145,13 @@ def run_again(
         manifest=manifest,
         meta=_meta(files, plan, len(pending), undone),
         subject=files.subject(),
+        originals=found.read,
     )
 
-    def whole(steps: bool) -> RunReport:
+    def whole() -> RunReport:
         return compose(
             card,
             files.lines(),
-            found.read if steps else (),
             suite=suite,
             manifest=manifest,
             meta=run.meta,

@@ -11,11 +11,11 @@ from helix.reports.discovery_documents import discovery_json, discovery_markdown
 from helix.reports.discovery_page import render_discovery
 from helix.reports.documents import render_json, render_markdown
 from helix.reports.github import render_annotations, render_github
-from helix.reports.html import render_html
 from helix.reports.junit import render_junit
 from helix.reports.otel import render_otel
 from helix.reports.parquet import render_parquet, require
 from helix.reports.sarif import render_sarif
+from helix.reports.scale import render_pages
 from helix.reports.terminal import render_terminal
 
 VERSION = "1"
@@ -25,7 +25,7 @@ VERSION = "1"
 def helix_register_renderers(register: Callable[[Renderer], None]) -> None:
     """Register the built-in renderers; `terminal` is the one that writes to standard output."""
     register(Renderer("terminal", VERSION, None, render_terminal, print_discovery))
-    register(Renderer("html", VERSION, "report.html", render_html, render_discovery))
+    register(Renderer("html", VERSION, "report.html", render_pages, render_discovery, stream=True))
     register(Renderer("json", VERSION, "report.json", render_json, discovery_json, stream=True))
     register(
         Renderer("markdown", VERSION, "report.md", render_markdown, discovery_markdown, stream=True)
