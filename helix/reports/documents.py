@@ -23,6 +23,7 @@ from helix.reports.words import SYMBOLS, duration
 REPORT_SCHEMA_VERSION = "1.0"
 Run = RunReport | RunStream
 SHOWN_CELLS = 50
+LONGEST_NAME = 200
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;"}
 
@@ -99,15 +100,19 @@ def _cells(report: Run) -> Iterator[str]:
     for trace, cell in found:
         told = first_line(cell.critique or cell.detail, 300) or "nothing was said"
         state = f"{SYMBOLS[cell.standing]} {cell.standing}"
-        place = f" ({md(trace.file)})" if trace.file else ""
-        yield f"- {state} {md(cell.row.id)} on {md(trace.name)}{place}: {md(told)}"
+        place = f" ({md(one_line(trace.file, LONGEST_NAME))})" if trace.file else ""
+        name = md(one_line(trace.name, LONGEST_NAME))
+        yield f"- {state} {md(cell.row.id)} on {name}{place}: {md(told)}"
         if cell.action:
             yield f"  - {md(cell.cause or 'no cause recorded')}: {md(cell.action)}"
         if cell.detail and cell.critique != cell.detail and cell.critique:
             yield f"  - {md(first_line(cell.detail, 300))}"
         for ref in cell.refs[:1]:
             if ref.value is not None:
-                yield f"  - {md(ref.obs)} {md(ref.path)}: “{md(ref.value)}”"
+                where = (
+                    f"{md(one_line(ref.obs, LONGEST_NAME))} {md(one_line(ref.path, LONGEST_NAME))}"
+                )
+                yield f"  - {where}: “{md(one_line(ref.value, 300))}”"
     total = report.scorecard.cells.fail + report.scorecard.cells.uncertain
     if total > len(found):
         yield f"- and {total - len(found):,} more"

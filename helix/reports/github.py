@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from helix.reports import summary
 from helix.reports.cells import cited, told
+from helix.reports.documents import LONGEST_NAME, fence
 from helix.reports.documents import escape_markdown as md
-from helix.reports.documents import fence
 from helix.reports.run import CellView, TraceView, weight
 from helix.reports.stream import RunStream
 from helix.reports.visible import one_line
@@ -25,7 +25,6 @@ SHOWN_CELLS = 20
 SHOWN_GAPS = 50
 ANNOTATIONS = 10
 """How many annotations of a kind GitHub shows; the last of them tells how many more there are."""
-LONGEST_NAME = 200
 KINDS = ("error", "warning", "notice")
 Found = tuple[TraceView, CellView]
 

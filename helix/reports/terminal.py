@@ -212,7 +212,7 @@ def _load_failures(page: TextPage, report: RunReport) -> None:
             page.line(f"{one_line(places[0])}  {one_line(reason, REASON)}", indent=2)
             continue
         page.line(f"{many}: {one_line(reason, REASON)}", indent=2)
-        names = [one_line(place) for place in places]
+        names = [one_line(place, 120) for place in places]
         page.line((summary.listed(names, SHOWN_NAMES, "see scorecard.json"), "dim"), indent=4)
     if len(reasons) > SHOWN_REASONS:
         more = counted(len(reasons) - SHOWN_REASONS, "reason")
@@ -228,7 +228,7 @@ def _warnings(page: TextPage, report: RunReport) -> None:
     page.line(("warnings", STYLES["uncertain"]), f"  {counted(len(traces), 'trace')}")
     for text, names in kinds[:SHOWN_REASONS]:
         page.line(f"{len(names)}: {one_line(text, REASON)}", indent=2)
-        told = [one_line(name) for name in dict.fromkeys(names)]
+        told = [one_line(name, 60) for name in dict.fromkeys(names)]
         page.line((summary.listed(told, SHOWN_NAMES, "see verdicts.jsonl"), "dim"), indent=4)
     if len(kinds) > SHOWN_REASONS:
         page.line((f"and {len(kinds) - SHOWN_REASONS} more; see verdicts.jsonl", "dim"), indent=2)

@@ -14,9 +14,11 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 
 from helix.model.verdict import MatrixVerdictFile
 from helix.registry.loading import Registry
+from helix.reports.run import RunReport, compose
 from helix.reports.stream import RunStream, stream
 from helix.reports.visible import visible
 from tests.reports import sample
+from tests.reports.pages import Page
 
 Cells = dict[tuple[str, int, str], str]
 UNDECIDED = {"incomplete": "uncertain"}
@@ -43,9 +45,16 @@ def replaced(of: RunStream, **changes: Any) -> RunStream:
 def written(name: str, of: RunStream) -> bytes:
     """Return what a registered renderer makes of a stream."""
     item = Registry().get("renderers", name)
-    assert item.stream
-    data = item.render(of)
+    data = item.render(of if item.stream else whole(of))
     return data if isinstance(data, bytes) else b"".join(data)
+
+
+def whole(of: RunStream) -> RunReport:
+    """Return the same run as one value, its traces with steps."""
+    lines = tuple(of.lines)
+    traces = [sample.trace(n) for n in range(len(lines))]
+    return compose(of.scorecard, lines, traces, suite=sample.SUITE,
+                   manifest=sample.manifest(len(lines)), meta=of.meta)  # fmt: skip
 
 
 def truth(lines: Iterable[MatrixVerdictFile]) -> Cells:
@@ -96,8 +105,7 @@ def from_junit(data: bytes) -> Cells:
             assert len(case.result) <= 1
             states = {Failure: "fail", Error: "uncertain", Skipped: "na"}
             state = states[type(case.result[0])] if case.result else "pass"
-            trace, _, repeat = case.classname.partition(" · repeat ")
-            cells[trace, int(repeat or 0), case.name.partition(" [")[0]] = state
+            cells[*_named(case.classname), case.name.partition(" [")[0]] = state
     return cells
 
 
@@ -131,10 +139,69 @@ def from_sarif(data: bytes) -> Cells:
     return cells
 
 
+def from_html(data: bytes) -> Cells:
+    """Return the cells of the matrix; those beside the trajectories stand as they do."""
+    page = Page(data.decode("utf-8"))
+    matrix, beside = Cells(), Cells()
+    for element in page.elements:
+        own = element.attributes
+        if "data-state" not in own:
+            continue
+        about = {
+            name: value for e in (*element.above, element) for name, value in e.attributes.items()
+        }
+        found = matrix if element.tag == "td" else beside
+        found[*_named(about["data-trace"]), about["data-criterion"]] = own["data-state"]
+    assert beside in (matrix, {})
+    return matrix
+
+
+def from_list(data: bytes) -> Cells:
+    """Return the cells that a list in Markdown names, some of those that are open."""
+    text = re.sub(r"\\(.)", r"\1", data.decode("utf-8"))
+    found = re.findall(r"^- \S (\w+) (\S+) on (\S+) \(", text, re.MULTILINE)
+    return {(*_named(trace), row): UNDECIDED.get(state, state) for state, row, trace in found}
+
+
+def from_annotations(data: bytes) -> Cells:
+    """Return the cells that annotations name, some of those that are open."""
+    found = re.findall(r"title=(\w+)%3A (\S+?)::(\S+): ", data.decode("utf-8"))
+    return {(*_named(trace), row): UNDECIDED.get(state, state) for state, row, trace in found}
+
+
+def from_terminal(data: bytes) -> Cells:
+    """Return the cells that a wide terminal names, some of those that are open."""
+    cells: Cells = {}
+    state = row = ""
+    for line in data.decode("utf-8").splitlines():
+        if head := re.match(r"\S (FAIL|INCOMPLETE|UNCERTAIN)  (\S+)(?:  (\S+))?", line):
+            state, row = head[1].lower(), head[3]
+        elif traces := re.match(r"  (.*?) *trace (.+)", line):
+            rows = [name.split()[-1] for name in traces[1].split(", ")] if traces[1] else [row]
+            names = re.findall(r"(outreach-\d+(?: · repeat \d+)?)(?= \(|,|$| and)", traces[2])
+            said = UNDECIDED.get(state, state)
+            cells |= {(*_named(trace), name): said for trace in names for name in rows}
+    return cells
+
+
+def _named(name: str) -> tuple[str, int]:
+    trace, _, repeat = name.partition(" · repeat ")
+    return trace, int(repeat or 0)
+
+
 READERS = {
     "json": from_json,
     "csv": from_csv,
     "parquet": from_parquet,
     "junit": from_junit,
     "otel": from_otel,
+    "html": from_html,
 }
+OPEN = {
+    "sarif": from_sarif,
+    "github": from_list,
+    "markdown": from_list,
+    "annotations": from_annotations,
+    "terminal": from_terminal,
+}
+"""What names the cells that fail or are undecided, all of them or the worst."""

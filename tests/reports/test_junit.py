@@ -2,63 +2,61 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from xml.etree import ElementTree
 
 import msgspec
 import pytest
+import xmlschema
 from junitparser import JUnitXml
 
 from tests.reports import runs, sample
 from tests.reports.test_formats import IDS, hostile_lines
 
-# What the format's descriptions agree on (Jenkins, GitLab, Apache Ant): element -> attributes that
-# must and may be there, children in order, whether it holds text.
-FORM = {
-    "testsuites": ({"name"}, {"time"}, ["testsuite"], False),
-    "testsuite": (
-        {"name", "tests", "failures", "errors", "skipped"}, set(), ["testcase"], False,
-    ),
-    "testcase": ({"classname", "name"}, set(), ["failure", "error", "skipped"], False),
-    "failure": ({"message", "type"}, set(), [], True),
-    "error": ({"message", "type"}, set(), [], True),
-    "skipped": ({"message"}, set(), [], False),
-}  # fmt: skip
+SCHEMA = xmlschema.XMLSchema(Path(__file__).with_name("junit.xsd"))
 
 
-def conforms(element: ElementTree.Element) -> None:
-    """Assert that an element and all below it keep to the form."""
-    must, may, children, text = FORM[element.tag]
-    assert must <= set(element.attrib) <= must | may, element.attrib
-    assert text or not (element.text or "").strip()
-    assert not (element.tail or "").strip()
-    if element.tag == "testcase":
-        assert len(element) <= 1
-    if element.tag == "testsuite":
-        cases = element.findall("testcase")
-        told = {tag: sum(c.find(tag) is not None for c in cases) for tag in FORM["testcase"][2]}
-        said = {"failure": "failures", "error": "errors", "skipped": "skipped"}
-        assert {tag: int(element.get(said[tag], "")) for tag in told} == told
-        assert int(element.get("tests", "")) == len(cases)
-    for child in element:
-        assert child.tag in children
-        conforms(child)
+def counts_itself(suite: ElementTree.Element) -> bool:
+    """Whether a suite's own counts are those of its cases."""
+    told = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+    cases = suite.findall("testcase")
+    return int(suite.get("tests", "")) == len(cases) and all(
+        int(suite.get(name, "")) == sum(case.find(tag) is not None for case in cases)
+        for name, tag in told.items()
+    )
 
 
 @pytest.mark.parametrize("lines", [None, hostile_lines()], ids=["sample", "hostile"])
-def test_the_document_keeps_to_the_form(lines: list[sample.MatrixVerdictFile] | None) -> None:
-    root = ElementTree.fromstring(runs.written("junit", runs.run(lines=lines)))
-    assert root.tag == "testsuites"
-    conforms(root)
+def test_the_document_keeps_to_the_schema_and_counts_itself(
+    lines: list[sample.MatrixVerdictFile] | None,
+) -> None:
+    data = runs.written("junit", runs.run(lines=lines))
+    SCHEMA.validate(data.decode("utf-8"))
+    suites = ElementTree.fromstring(data).findall("testsuite")
+    assert len(suites) > 10 and all(map(counts_itself, suites))
 
 
-def test_the_form_tells_a_document_that_breaks_it() -> None:
-    for broken in (
+SUITE = "<testsuite name='x' tests='1' failures='0' errors='0' skipped='0'>"
+CASE = "<testcase classname='a' name='b'>"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
         "<testsuites name='x'><testcase classname='a' name='b'/></testsuites>",
-        "<testsuite name='x' tests='2' failures='0' errors='0' skipped='0'/>",
-        "<testcase classname='a' name='b' state='pass'/>",
-    ):
-        with pytest.raises(AssertionError):
-            conforms(ElementTree.fromstring(broken))
+        "<testsuite name='x' tests='1' failures='0' errors='0'/>",
+        f"{SUITE}<testcase classname='a' name='b' state='pass'/></testsuite>",
+        f"{SUITE}<testcase classname='a' name=''/></testsuite>",
+        f"{SUITE}{CASE}<skipped message=''/><skipped message=''/></testcase></testsuite>",
+        f"{SUITE}{CASE}<failure message='m' type='two words'>x</failure></testcase></testsuite>",
+        f"{SUITE}{CASE}words</testcase></testsuite>",
+    ],
+)
+def test_the_schema_refuses_what_readers_do(broken: str) -> None:
+    assert not SCHEMA.is_valid(broken)
+    fine = f"{SUITE}{CASE}<failure message='m' type='fail'>x</failure></testcase></testsuite>"
+    SCHEMA.validate(fine)
+    assert not counts_itself(ElementTree.fromstring(fine))
 
 
 def test_an_undecided_cell_is_an_error_whose_name_repeats_its_state() -> None:
