@@ -36,7 +36,7 @@ from helix.model.scorecard import Scorecard
 from helix.model.trace import Trace
 from helix.model.verdict import MatrixVerdictFile
 from helix.planning import Prepared, prepare
-from helix.quality import tests_of
+from helix.quality import run_tests
 from helix.registry import Registry
 from helix.runmeta import RunLog
 from helix.runs import RunFiles
@@ -120,7 +120,7 @@ def run(
         subject = subject_of(config.subject, tools, survey)
         atomic_write(folder / "subject.json", encode_page(subject))
         log.event("surveyed", traces=len(survey.entries), failures=len(survey.load.failures))
-        tests = tests_of(config, folder)
+        tests = run_tests(config, folder)
         usage = work.carry_out(on_event, log)
         scorecard = fold(prepared.fold, survey, RunFiles(folder).lines(), usage, tests)
         code = _code(prepared, scorecard, work)

@@ -252,6 +252,7 @@ def _plan(
         "gate": gate,
         "waived": sorted([criterion, trace or ""] for criterion, trace in known.waived),
         "baseline": None if known.baseline is None else digest(sorted(known.baseline)),
+        **_of_tests(config),
     }
     runs = {
         name: whole[name]
@@ -263,6 +264,13 @@ def _plan(
     runs |= {"baseline": config.gate.baseline, "failedFrom": config.select.failed_from}
     runs |= {"exit": config.gate.exit}
     return Plan.of(decides, runs)
+
+
+def _of_tests(config: Config) -> dict[str, Any]:
+    """Return what decides whether a code change's tests are green; nothing on another axis."""
+    if config.judge.axis != "code-quality":
+        return {}
+    return {"quality": config.quality.model_dump(mode="json", exclude={"tests_dir"})}
 
 
 def _of_rows(rows: Sequence[CompiledRow], premises: Sequence[Premise]) -> dict[str, Any]:

@@ -31,20 +31,26 @@ from helix.model.manifest import ManifestEntry, Survey
 from helix.model.scorecard import (
     SCORECARD_SCHEMA_VERSION,
     Cells,
+    ChangeTests,
     ComponentResult,
     CriterionRow,
     Gate,
     GateState,
     JudgeRecord,
+    Quality,
     Ratio,
     Scorecard,
     Status,
+    TestState,
     TraceCounts,
     UsageTotals,
 )
 from helix.model.verdict import MatrixVerdictFile
 
 ITSELF = "helix"
+TESTED: dict[TestState, GateState | None] = {
+    "pass": "pass", "fail": "fail", "could not run": "incomplete", "not run": None,
+}  # fmt: skip
 _WORST_STANDING: tuple[Status, ...] = (
     "rejected", "stale", "unvalidated", "provisional", "validated",
 )  # fmt: skip
@@ -71,9 +77,16 @@ class FoldPlan:
 
 
 def fold(
-    plan: FoldPlan, survey: Survey, lines: Iterable[MatrixVerdictFile], usage: UsageTotals
+    plan: FoldPlan,
+    survey: Survey,
+    lines: Iterable[MatrixVerdictFile],
+    usage: UsageTotals,
+    tests: ChangeTests | None = None,
 ) -> Scorecard:
-    """Return the scorecard of a run; `usage` is the only part that depends on its execution."""
+    """Return the scorecard of a run; `usage` is the only part that depends on its execution.
+
+    `tests` are those of a code change: the run takes the worse of them and the rows (METHOD 38).
+    """
     selected = [entry for entry in survey.entries if entry.selected]
     rows = {row.criterion_id: RowTally(row) for row in plan.rows}
     run = RunTally()
@@ -91,6 +104,10 @@ def fold(
     states: list[GateState] = [component.verdict for component in components]
     if gaps:
         states.append("incomplete")
+    quality = None if tests is None else both(tests, worst_state(states))
+    if tests is not None and (effect := TESTED[tests.state]) is not None:
+        states.append(effect)
+        gaps += _untested(tests)
     return Scorecard(
         schema_version=SCORECARD_SCHEMA_VERSION,
         run_verdict=worst_state(states),
@@ -113,7 +130,20 @@ def fold(
         skipped_criteria=plan.skipped_criteria,
         self_evaluation=plan.subject.strip().casefold() == ITSELF,
         variance=_whole_spread(rows.values()).variance(),
+        quality=quality,
     )
+
+
+def both(tests: ChangeTests, verdict: GateState) -> Quality:
+    """Return tests and verdict beside each other; converged takes both (METHOD 38)."""
+    states = {TESTED[tests.state], verdict}
+    converged = False if "fail" in states else True if states == {"pass"} else None
+    return Quality(tests=tests, verdict=verdict, converged=converged)
+
+
+def _untested(tests: ChangeTests) -> tuple[str, ...]:
+    unknown = tests.state == "could not run"
+    return (f"the tests could not be run: {tests.reason}",) if unknown else ()
 
 
 def _validation(criteria: tuple[CriterionRow, ...]) -> dict[str, Any]:

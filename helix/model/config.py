@@ -248,6 +248,19 @@ class AuditConfig(Section):
     deadline_s: float = Field(default=3600.0, gt=0)
 
 
+class QualityConfig(Section):
+    """How a code change's own tests are run, with `judge.axis=code-quality` alone (METHOD 38).
+
+    `tests_untested` are the exit codes that say neither green nor red; None takes a shell's 126
+    and 127, and pytest's 2 to 5 where the command names pytest.
+    """
+
+    tests_command: tuple[str, ...] = ()
+    tests_dir: str | None = None
+    tests_timeout_s: float = Field(default=600.0, gt=0)
+    tests_untested: tuple[int, ...] | None = None
+
+
 class LimitsConfig(Section):
     """Bounds on time, calls and money; None is no bound."""
 
@@ -316,6 +329,7 @@ class Config(Section):
     checks: ChecksConfig = ChecksConfig()
     judge: JudgeConfig = JudgeConfig()
     verifier: VerifierConfig = VerifierConfig()
+    quality: QualityConfig = QualityConfig()
     sampling: SamplingConfig = SamplingConfig()
     select: SelectConfig = SelectConfig()
     gate: GateConfig = GateConfig()

@@ -11,6 +11,7 @@ from helix.model.verdict import Shape
 
 GateState = Literal["pass", "fail", "incomplete"]
 CriterionResult = Literal["pass", "fail", "uncertain", "na"]
+TestState = Literal["pass", "fail", "not run", "could not run"]
 Status = Literal["validated", "provisional", "rejected", "stale", "unvalidated"]
 SCORECARD_SCHEMA_VERSION = "1.0"
 
@@ -227,6 +228,30 @@ class Gate(Whole, frozen=True, kw_only=True):
     baseline: str | None = None
 
 
+class ChangeTests(Whole, frozen=True, kw_only=True):
+    """What a code change's own test command said; `output` names its file in the run directory.
+
+    `exitCode` is null where there is none, `reason` says why the tests are neither green nor red.
+    """
+
+    state: TestState
+    exit_code: int | None = None
+    reason: str | None = None
+    output: str | None = None
+
+
+class Quality(Whole, frozen=True, kw_only=True):
+    """Tests and verdict of a code change beside each other, neither in the other (METHOD 38).
+
+    `verdict` is the gate of the rows alone. `converged` is true where both are green, false where
+    one is red, null where it is not known.
+    """
+
+    tests: ChangeTests
+    verdict: GateState
+    converged: bool | None
+
+
 class Scorecard(Whole, frozen=True, kw_only=True):
     """The result of a run; `selfEvaluation` says that its subject is Helix itself (METHOD 81)."""
 
@@ -251,3 +276,4 @@ class Scorecard(Whole, frozen=True, kw_only=True):
     skipped_criteria: tuple[str, ...] = ()
     self_evaluation: bool = False
     variance: Variance | None = None
+    quality: Quality | None = None

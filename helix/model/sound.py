@@ -40,6 +40,16 @@ def faults(config: Config) -> Iterator[str]:
                 f"{role}.{place} {why}, which would be written to plan.json and "
                 f"scorecard.json: name the environment variable in {role}.api_key_env"
             )
+    if config.quality.tests_command and config.judge.axis != "code-quality":
+        yield (
+            "quality.tests_command needs judge.axis=code-quality "
+            f"(got judge.axis={config.judge.axis}): only a code change has tests of its own"
+        )
+    for place, variable in _copied(config.quality.model_dump(), ""):
+        yield (
+            f"quality.{place} holds the value of {variable}, which would be written to plan.json: "
+            "leave it in the environment, which the tests inherit"
+        )
     found = config.discover
     if found.severity_med > found.severity_high:
         yield (

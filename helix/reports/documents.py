@@ -13,7 +13,7 @@ import msgspec
 
 from helix.model.canonical import canonical_bytes
 from helix.model.lines import encode_line
-from helix.reports import summary
+from helix.reports import repeated, summary
 from helix.reports.run import CellView, RunReport, TraceView, weight
 from helix.reports.stream import RunStream
 from helix.reports.subject import subject_line
@@ -68,6 +68,10 @@ def _markdown(report: Run) -> Iterator[str]:
     reason = summary.sentence(summary.gate_reason(card, report.meta.baseline))
     yield f"{md(reason)}. {md(summary.examined(card))}."
     yield ""
+    if card.quality is not None:
+        yield f"- {md(summary.convergence(card.quality))}"
+    for told in repeated.told(card, SHOWN_CELLS):
+        yield f"- repeats: {md(told)}"
     for waiver in summary.waivers(card):
         yield f"- waived: {md(waiver)}"
     for gap in card.gate.gaps:

@@ -10,7 +10,7 @@ import heapq
 from collections import Counter
 from collections.abc import Iterator
 
-from helix.reports import summary
+from helix.reports import repeated, summary
 from helix.reports.cells import cited, told
 from helix.reports.documents import LONGEST_NAME, fence
 from helix.reports.documents import escape_markdown as md
@@ -116,6 +116,8 @@ def _summary(run: RunStream) -> Iterator[str]:
     tally = [f"{SYMBOLS[word]} {n:,} {word}" for word, n in summary.counts(card) if n]
     yield " · ".join(tally)
     yield ""
+    yield from _listed([summary.convergence(card.quality)] if card.quality else [])
+    yield from _listed([f"repeats: {one}" for one in repeated.told(card, SHOWN_CELLS)])
     yield from _listed([f"waived: {one}" for one in summary.waivers(card)])
     yield from _listed([f"gap: {gap}" for gap in card.gate.gaps])
     yield from _listed(

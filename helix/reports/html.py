@@ -11,7 +11,7 @@ from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from helix.reports import summary, views, words
+from helix.reports import repeated, summary, views, words
 from helix.reports.page import PageFacts
 from helix.reports.run import RunReport, TraceView
 from helix.reports.subject import subject_facts
@@ -82,6 +82,7 @@ def environment() -> Environment:
     made.filters |= {"shown": _shown, "line": one_line}
     made.globals |= {
         "words": words,
+        "repeated": repeated,
         "summary": summary,
         "views": views,
         "digest": _digest,

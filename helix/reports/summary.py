@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from helix.model.manifest import LoadFailure
-from helix.model.scorecard import CriterionRow, JudgeRecord, Ratio, Scorecard
+from helix.model.scorecard import CriterionRow, JudgeRecord, Quality, Ratio, Scorecard
 from helix.model.verdict import Scan
+from helix.reports.repeated import flips as flips
 from helix.reports.visible import one_line
 from helix.reports.words import NOT_RECORDED, counted, money
 
@@ -20,6 +21,8 @@ def gate_reason(card: Scorecard, baseline: str | None = None) -> str:
     compared = any(row.known is not None for row in gating)
     against = f"against baseline {one_line(baseline)}" if baseline else "against the baseline"
     found = f"{counted(known, 'known failure')}, {new:,} new"
+    if card.quality is not None and card.quality.verdict != card.run_verdict:
+        return _by_tests(card.quality)
     if card.run_verdict == "fail":
         failing = len(card.gate.failing) or 1
         told = counted(failing, "gating criterion fails", "gating criteria fail")
@@ -30,6 +33,39 @@ def gate_reason(card: Scorecard, baseline: str | None = None) -> str:
         gaps = counted(len(card.gate.gaps), "gap")
         return f"nothing gating fails{anew}{waived}, but {gaps} must be closed before it can pass"
     return f"passes {against}: {found}; {_held(gating)}" if compared else _held(gating)
+
+
+def _by_tests(quality: Quality) -> str:
+    """Return why the gate stands worse than the rows of a code change do."""
+    rows = {"pass": "its rows hold", "incomplete": "its rows are undecided"}
+    why = {"fail": "the change's tests fail"}.get(
+        quality.tests.state, f"the change's tests could not be run ({quality.tests.reason})"
+    )
+    return f"{why}; {rows.get(quality.verdict, 'its rows fail')}"
+
+
+def tests_line(quality: Quality) -> str:
+    """Return what a code change's own tests said (METHOD 38)."""
+    found = quality.tests
+    if found.state == "not run":
+        return f"not run ({found.reason})"
+    if found.state == "could not run":
+        told = f"could not run ({found.reason})"
+    else:
+        told = f"{found.state} (exit code {found.exit_code})"
+    return f"{told}, output in {found.output}" if found.output else told
+
+
+def converged(quality: Quality) -> str:
+    """Return whether a code change has converged: tests green and rows that hold."""
+    return {True: "yes", False: "no", None: "not known"}[quality.converged]
+
+
+def convergence(quality: Quality) -> str:
+    """Return both halves and what they come to, in one sentence."""
+    return (
+        f"converged: {converged(quality)}; tests: {tests_line(quality)}; quality: {quality.verdict}"
+    )
 
 
 def _held(gating: Sequence[CriterionRow]) -> str:
@@ -249,19 +285,6 @@ def repeats(row: CriterionRow) -> str | None:
         return f"pass^k undefined {over}"
     k, always, ever = len(found.pass_hat), found.pass_hat[-1], found.pass_at[-1]
     return f"pass^{k} {always.k / always.n:.1%}, pass@{k} {ever.k / ever.n:.1%} {over}"
-
-
-def flips(row: CriterionRow) -> str | None:
-    """Return how often two answers on one trace disagree; None where none was asked for twice."""
-    found = row.flips
-    if found is None:
-        return None
-    left = f", {found.undecided:,} undecided" if found.undecided else ""
-    over = f"over {counted(found.traces, 'trace')}{left}"
-    if found.interval is None:
-        return f"flip rate undefined {over}"
-    low, high = found.interval
-    return f"flip rate {found.rate.k / found.rate.n:.1%} ({low:.0%} to {high:.0%}) {over}"
 
 
 def scanned(scan: Scan) -> str:

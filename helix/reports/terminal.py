@@ -13,7 +13,7 @@ from typing import Final
 
 from helix.model.config import Verbosity
 from helix.model.verdict import Ref
-from helix.reports import summary
+from helix.reports import repeated, summary
 from helix.reports.run import CellView, RowView, RunReport, TraceView
 from helix.reports.textpage import STYLES, Styled, TextPage, for_this_console
 from helix.reports.visible import first_line, one_line
@@ -63,7 +63,7 @@ def render_text(report: RunReport, width: int, color: bool, ascii: bool) -> str:
         _load_failures(page, report)
         _warnings(page, report)
         _passes(page, report)
-        _judges(page, report)
+        _judges(page, report, bounds)
     _closing(page, report, bounds)
     return page.text
 
@@ -254,7 +254,7 @@ def _passes(page: TextPage, report: RunReport) -> None:
     page.gap()
 
 
-def _judges(page: TextPage, report: RunReport) -> None:
+def _judges(page: TextPage, report: RunReport, bounds: Bounds) -> None:
     card = report.scorecard
     page.line(f"{summary.examined(card)}.")
     judge = one_line(summary.judge_line(card.judge))
@@ -262,6 +262,12 @@ def _judges(page: TextPage, report: RunReport) -> None:
         judge += f"; {one_line(summary.validation_line(card))}"
     page.line(("Judge: ", "dim"), f"{judge}.")
     page.line(("Verifier: ", "dim"), f"{one_line(summary.verifier_line(card))}.")
+    if card.quality is not None:
+        page.line(("Tests: ", "dim"), f"{one_line(summary.tests_line(card.quality))}.")
+        page.line(("Quality: ", "dim"), f"{card.quality.verdict}.")
+        page.line(("Converged: ", "dim"), f"{summary.converged(card.quality)}.")
+    for told in repeated.told(card, bounds.names):
+        page.line(("Repeats: ", "dim"), f"{one_line(told)}.")
     for waiver in summary.waivers(card):
         page.line(("Waived: ", "dim"), f"{one_line(waiver)}.")
     for gap in card.gate.gaps:

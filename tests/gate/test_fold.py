@@ -11,7 +11,7 @@ import pytest
 
 from helix.gate import FoldPlan, GateRow, Known, Policy, Trusted, fold
 from helix.model.manifest import Load, LoadFailure, ManifestEntry, Survey
-from helix.model.scorecard import JudgeRecord, Ratio, Scorecard, Status, UsageTotals
+from helix.model.scorecard import ChangeTests, JudgeRecord, Ratio, Scorecard, Status, UsageTotals
 from helix.model.verdict import (
     CodePart,
     Fidelity,
@@ -75,13 +75,7 @@ def survey(
     return Survey(entries=entries, load=Load(files=1, traces=len(ids), failures=bad))
 
 
-def result(
-    rows: Sequence[GateRow],
-    lines: Sequence[MatrixVerdictFile],
-    *,
-    over: Survey | None = None,
-    **plan: Any,
-) -> Scorecard:
+def plan(rows: Sequence[GateRow], **given: Any) -> FoldPlan:
     settings = {
         "policy": Policy(),
         "judge": JudgeRecord(backend="none", requested={}),
@@ -89,10 +83,20 @@ def result(
         "digests": {},
     }
     settings = {"subject": "desk", "suite": "s", **settings}
-    frozen = FoldPlan(rows=tuple(rows), **{**settings, **plan})
+    return FoldPlan(rows=tuple(rows), **{**settings, **given})
+
+
+def result(
+    rows: Sequence[GateRow],
+    lines: Sequence[MatrixVerdictFile],
+    *,
+    over: Survey | None = None,
+    tests: ChangeTests | None = None,
+    **given: Any,
+) -> Scorecard:
     if over is None:
         over = survey(list(dict.fromkeys(x.trajectory_id for x in lines)))
-    return fold(frozen, over, lines, UsageTotals())
+    return fold(plan(rows, **given), over, lines, UsageTotals(), tests)
 
 
 @pytest.mark.parametrize(
