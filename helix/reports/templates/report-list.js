@@ -5,7 +5,8 @@ const trajectories = (() => {
   const CHUNK = 40;
   const ROW = 44;
   const list = document.getElementById("list");
-  const parts = document.body.dataset.parts || "inline";
+  const parts = document.body.dataset.parts;
+  const here = parts === "inline" || parts === "page";
   const policy = window.trustedTypes && trustedTypes.createPolicy("helix", { createHTML: (text) => text });
   let all = [];
   let chunks = [];
@@ -39,7 +40,7 @@ const trajectories = (() => {
   }
 
   // Rows are in the document only near what is seen of the list, and while they are open.
-  const near = parts === "inline" ? null : new IntersectionObserver((seen) => {
+  const near = here ? null : new IntersectionObserver((seen) => {
     for (const { target, isIntersecting } of seen) {
       const chunk = chunks[target.dataset.at];
       if (chunk && chunk.box === target) (isIntersecting ? fill : empty)(chunk);
@@ -74,7 +75,7 @@ const trajectories = (() => {
   // Show these and no others, in this order.
   function draw(entries) {
     drawn = entries;
-    if (parts === "inline") {
+    if (here) {
       const shown = new Set(entries);
       for (const entry of all) entry.element.hidden = !shown.has(entry);
       return;
@@ -95,7 +96,7 @@ const trajectories = (() => {
 
   // Have a trajectory in the document with its steps and verdicts, then go on with its element.
   function reach(entry, then) {
-    if (parts === "inline") { entry.element.hidden = false; then(entry.element); return; }
+    if (here) { entry.element.hidden = false; then(entry.element); return; }
     if (!entry.chunk) { chunks.unshift(chunked([entry])); place(); }
     fill(entry.chunk);
     const element = elementOf(entry);
@@ -118,16 +119,19 @@ const trajectories = (() => {
 
   // What is listed, for the pages: the next of a list that was sifted is the next of those listed.
   function remember() {
+    const names = drawn.map((entry) => entry.data.page.split("/").pop());
     try {
-      sessionStorage.setItem("helix-listed", JSON.stringify(drawn.map((entry) => entry.data.page.split("/").pop())));
+      sessionStorage.setItem(storeOf(drawn[0].data.page), JSON.stringify(names));
     } catch { /* without a store the next is the next of all */ }
   }
+
+  const storeOf = (page) => "helix-listed " + new URL(".", new URL(page, location)).pathname;
 
   function beyond(by) {
     if (parts !== "page") return false;
     const own = location.pathname.split("/").pop();
     let listed = [];
-    try { listed = JSON.parse(sessionStorage.getItem("helix-listed")) || []; } catch { /* as above */ }
+    try { listed = JSON.parse(sessionStorage.getItem(storeOf(own))) || []; } catch { /* as above */ }
     const at = listed.indexOf(own);
     const link = document.querySelector(by > 0 ? "a[rel=next]" : "a[rel=prev]");
     const next = at < 0 ? link && link.getAttribute("href") : listed[at + by];
@@ -158,15 +162,21 @@ const trajectories = (() => {
 
   const text = (entry) => entry.html === undefined
     ? entry.element.textContent.toLowerCase()
-    : said(entry.html) + " " + Object.values(entry.data).join(" ").toLowerCase();
+    : said(entry.html) + " " + (entry.data.causes || "").toLowerCase();
+
+  if (parts === "pages") {
+    document.addEventListener("click", (event) => { if (drawn.length && event.target.closest("a[href*='.html']")) remember(); });
+  }
 
   function start(then) {
-    if (parts === "inline" || parts === "page") {
+    if (here) {
       all = [...list.querySelectorAll(":scope > .traj")].map((element) => ({ id: element.id, data: element.dataset, element }));
       drawn = all;
       then();
       return;
     }
+    const box = document.getElementById("search");
+    if (parts === "pages" && box) box.placeholder = "Search ids, files, routes, causes  /";
     unfolded("kept").then((text) => { all = JSON.parse(text).map(row); drawn = all; then(); });
   }
 
