@@ -89,6 +89,18 @@ def pin(record: JudgeRecord) -> list[tuple[str, str]]:
     ]
 
 
+def identity(read: Beside) -> list[tuple[str, str | None]]:
+    """Return which run this is, and which process made it, as run meta says (METHOD 45)."""
+    names = (("run id", "runId"), ("in", "runIdNamespace"), ("process", "process"))
+    return [(words, read.told.get(name)) for words, name in names]
+
+
+def digests(card: Scorecard, read: Beside) -> dict[str, str]:
+    """Return the digests of a run, that of its traces among them where it was recorded."""
+    found = read.told.get("digests")
+    return {**(found if isinstance(found, dict) else {}), **card.digests}
+
+
 def plugins(versions: Mapping[str, Any]) -> str:
     """Return the plugins of a run with their versions."""
     found = versions.get("plugins") or []
