@@ -8,15 +8,19 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
+import msgspec
+
 import helix
 from helix.app import failures
 from helix.app.job import note
-from helix.errors import ConfigError, ExitCode
+from helix.errors import ConfigError, ExitCode, UsageError
 from helix.evaluate import Finished
 from helix.files import atomic_folder, atomic_writer
+from helix.model.audit import HISTORY
 from helix.model.config import ReportConfig
 from helix.registry import Registry, Renderer
 from helix.registry.leaf import Leaf
+from helix.reports.determinism import trend_told
 from helix.reports.discovery import DiscoveryReport
 from helix.reports.run import RunMeta, RunReport, compose
 from helix.reports.stream import RunStream, stream
@@ -54,7 +58,7 @@ def render(
     waiting: tuple[str, ...] = (),
 ) -> tuple[bytes, ExitCode]:
     """Write the reports; return what goes to standard output, and INTERNAL if one broke."""
-    run = _stream(done, rerun, waiting)
+    run = _stream(done, rerun, waiting, _trend(done))
     return project(run, partial(_whole, done, run), wanted, done.run_dir, config)
 
 
@@ -163,7 +167,27 @@ def place_of(item: Renderer, run_dir: Path, config: ReportConfig) -> Path | None
     return None if item.filename is None else run_dir / item.filename
 
 
-def _stream(done: Finished, rerun: str | None, waiting: tuple[str, ...]) -> RunStream:
+def _trend(done: Finished) -> tuple[str, ...]:
+    """Return the determinism trend of the run's subject and suite, and keep it in its run meta."""
+    card, state = done.scorecard, done.prepared.config.paths.state
+    if not (Path(state) / HISTORY).exists():
+        return ()
+    # Audits are not loaded for a run that has no history.
+    from helix.audit.history import remembered, trend
+
+    try:
+        found = trend(remembered(state, card.subject, card.suite))
+    except UsageError as error:
+        failures.told(error, "determinism")
+        return ()
+    if found is not None:
+        note(done.run_dir, determinism=msgspec.to_builtins(found))
+    return trend_told(found)
+
+
+def _stream(
+    done: Finished, rerun: str | None, waiting: tuple[str, ...], determinism: tuple[str, ...]
+) -> RunStream:
     meta = RunMeta(
         run_dir=os.fspath(done.run_dir),
         baseline=done.prepared.config.gate.baseline,
@@ -172,6 +196,7 @@ def _stream(done: Finished, rerun: str | None, waiting: tuple[str, ...]) -> RunS
         duration_s=done.duration_s,
         started_at=done.started_at,
         helix_version=helix.__version__,
+        determinism=determinism,
     )
     files = RunFiles(done.run_dir)
     return stream(

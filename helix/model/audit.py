@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
 from helix.model.scorecard import Ratio, Whole
 
 AUDIT_SCHEMA_VERSION = "1.0"
+HISTORY: Final = "determinism/history.jsonl"
+"""Where the state folder keeps a `Reading` for each determinism scorecard."""
 ArtifactStatus = Literal["equal", "different", "missingInA", "missingInB", "missing"]
 DimensionStatus = Literal["equal", "different", "notMeasured"]
 
@@ -90,3 +92,34 @@ class DeterminismScore(Whole, frozen=True, kw_only=True):
     def different(self) -> tuple[DimensionScore, ...]:
         """The dimensions that differ, in the order of the scorecard."""
         return tuple(one for one in self.dimensions if one.status == "different")
+
+
+class Reading(Whole, frozen=True, kw_only=True):
+    """One line of the history: what a determinism scorecard said of one subject and suite.
+
+    `at` is null where no time was given; `plan` is the digest of what was executed, null where
+    the runs hold none.
+    """
+
+    schema_version: str = msgspec.field(default_factory=_version)
+    at: str | None
+    subject: str
+    suite: str
+    plan: str | None
+    runs: int
+    variance: Ratio
+    different: tuple[str, ...] = ()
+    not_measured: tuple[str, ...] = ()
+
+
+class Trend(Whole, frozen=True, kw_only=True):
+    """The history of one subject and suite: the latest reading, and the scores before it.
+
+    `earlier` has the latest first and at most nine; `readings` counts all. `direction` says how
+    the latest compares with the one before; null where nothing was measured in either.
+    """
+
+    readings: int
+    latest: Reading
+    earlier: tuple[Ratio, ...] = ()
+    direction: Literal["better", "same", "worse"] | None = None

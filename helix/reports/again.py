@@ -23,6 +23,7 @@ from helix.model.manifest import LoadFailure
 from helix.model.plan import Plan
 from helix.model.trace import Trace
 from helix.registry import Registry
+from helix.reports.determinism import trend_recorded
 from helix.reports.run import RunMeta, RunReport, compose, rerun_line
 from helix.reports.stream import RunStream, stream
 from helix.reports.summary import listed
@@ -210,6 +211,7 @@ def recorded_meta(folder: Path, told: Mapping[str, Any], pending: int) -> RunMet
         duration_s=told.get("durationS"),
         started_at=told.get("startedAt"),
         helix_version=told.get("versions", {}).get("helix"),
+        determinism=trend_recorded(told.get("determinism")),
     )
 
 

@@ -12,13 +12,14 @@ from typing import Any, Final
 
 import msgspec
 
-from helix.model.audit import ArtifactDiff, DeterminismScore, Diff
+from helix.model.audit import ArtifactDiff, DeterminismScore, Diff, Trend
 from helix.reports.textpage import TextPage
 from helix.reports.visible import one_line
 from helix.reports.words import NOT_RECORDED, counted
 
 VALUE: Final = 160
 NAMES: Final = "AB"
+NAMED: Final = 3
 MISSING: Final = {
     "missingInA": "missing in A",
     "missingInB": "missing in B",
@@ -106,6 +107,34 @@ def score_lines(page: TextPage, score: DeterminismScore) -> None:
 
 def _runs(count: int) -> Sequence[str]:
     return NAMES if count == len(NAMES) else [str(number) for number in range(1, count + 1)]
+
+
+def trend_told(trend: Trend | None) -> tuple[str, ...]:
+    """Return the trend in sentences, for any report; none without a history."""
+    if trend is None:
+        return ()
+    last = trend.latest
+    differ = f"{last.variance.k} of {counted(last.variance.n, 'measured dimension')}"
+    differ += f" {_differ(last.variance.k)} between {counted(last.runs, 'run')}"
+    if last.different:
+        differ += f" ({', '.join(one_line(name, 60) for name in last.different[:NAMED])}"
+        more = len(last.different) - NAMED
+        differ += f" and {more} more)" if more > 0 else ")"
+    told = [f"{differ}, {one_line(last.at, 40)}" if last.at else differ]
+    if trend.earlier:
+        word = f"{trend.direction} than" if trend.direction in ("better", "worse") else "as"
+        scores = ", ".join(f"{one.k} of {one.n}" for one in trend.earlier)
+        compared = f"{word} before: " if trend.direction else "before: "
+        told.append(f"{compared}{scores}, the latest first")
+    return (*told, "a trend beside the gate, and no part of it")
+
+
+def trend_recorded(told: Any) -> tuple[str, ...]:
+    """Return the trend that run meta holds in sentences; none where it holds none that is read."""
+    try:
+        return trend_told(msgspec.convert(told, Trend)) if told is not None else ()
+    except msgspec.ValidationError:
+        return ()
 
 
 def told_value(value: Any) -> str:

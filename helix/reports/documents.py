@@ -95,7 +95,9 @@ def _markdown(report: Run) -> Iterator[str]:
     if report.subject is not None:
         yield f"Subject: {md(subject_line(report.subject))}. "
     took = duration(report.meta.duration_s)
-    yield f"{md(summary.judged(card))}; {md(summary.cost(card))}; time {took}."
+    yield f"{md(summary.judged(card))}; {md(summary.cost(card))}; time {took}. "
+    if report.meta.determinism:
+        yield f"Determinism: {md('; '.join(report.meta.determinism))}."
 
 
 def _cells(report: Run) -> Iterator[str]:

@@ -41,7 +41,8 @@ class RunMeta:
     """How this execution went; None is not recorded (METHOD 86).
 
     `rerun` is the command that runs just the failures again, `waiting` what is told of dispatched
-    questions, `written` the files of the reports, `baseline` the run that the gate compares with.
+    questions, `written` the files of the reports, `baseline` the run that the gate compares with,
+    `determinism` the trend in sentences, which stands beside the gate.
     """
 
     run_dir: str | None = None
@@ -53,6 +54,7 @@ class RunMeta:
     started_at: str | None = None
     helix_version: str | None = None
     verbosity: Verbosity = "normal"
+    determinism: tuple[str, ...] = ()
 
 
 def rerun_line(command: str, folder: str, *, again: bool) -> str:

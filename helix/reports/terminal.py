@@ -285,6 +285,8 @@ def _closing(page: TextPage, report: RunReport, bounds: Bounds) -> None:
     told = [f"{n:,} {word}" for word, n in summary.counts(card) if n or word in ("fail", "pass")]
     page.line(", ".join(told), (" · ", "dim"), summary.judged(card))
     page.line(summary.asked(card), (" · ", "dim"), f"time {duration(meta.duration_s)}")
+    if meta.determinism:
+        page.line(("Determinism: ", "dim"), f"{'; '.join(map(one_line, meta.determinism))}.")
     if meta.rerun and card.run_verdict != "pass":
         page.whole(f"Rerun the failures: {meta.rerun}")
     for line in meta.waiting:

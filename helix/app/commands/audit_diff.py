@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 from helix.app import console
 from helix.app.plugins import registry
 from helix.audit import diff_runs, dimensions, score
-from helix.errors import ExitCode
+from helix.audit.history import reading, remember
+from helix.errors import ExitCode, UsageError
 from helix.reports.determinism import diff_json, diff_text
 from helix.reports.textpage import for_this_console
 from helix.runs import RunFiles
@@ -31,6 +33,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("a", metavar="A", help="the folder of a run")
     parser.add_argument("b", metavar="B", help="the folder of the other run")
+    parser.add_argument(
+        "--keep",
+        metavar="STATE",
+        help="append the scorecard to the history in this state folder (.helix), whose trend the "
+        "reports of later runs show",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -39,9 +47,18 @@ def run(args: argparse.Namespace) -> ExitCode:
     folders, names = (Path(args.a), Path(args.b)), (args.a, args.b)
     diff = diff_runs(*folders)
     found = score([RunFiles(folder) for folder in folders], dimensions(registry()))
+    if args.keep:
+        kept = reading(found, RunFiles(folders[0]), _now())
+        if kept is None:
+            raise UsageError(f"--keep must be with finished runs (got {args.a}, which is none)")
+        remember(args.keep, kept)
     if args.json:
         page = json.dumps(diff_json(diff, found, names), indent=2, allow_nan=False)
         console.say(page)
     else:
         console.say_bytes(for_this_console(partial(diff_text, diff, found, names)))
     return ExitCode.FAIL if diff.different else ExitCode.PASS
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
