@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import secrets
 import webbrowser
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -23,13 +22,11 @@ from helix.reports.words import counted
 from helix.runs import RunFiles
 from helix.suite import load
 
-TOKEN_BYTES = 24
-
 
 def serve(args: argparse.Namespace) -> ExitCode:
     """Serve the page until it is interrupted, then say what the file holds."""
     try:
-        from helix.labels import server
+        from helix.labels import loopback, server
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("helix."):
             raise
@@ -44,16 +41,16 @@ def serve(args: argparse.Namespace) -> ExitCode:
 
     desk = _desk(args, rater)
     try:
-        listening = server.bound(args.port)
+        listening = loopback.bound(args.port)
         port = listening.getsockname()[1]
-        token = secrets.token_urlsafe(TOKEN_BYTES)
+        token = loopback.new_token()
         app = server.build(desk, labelling.render, labelling.assets(), token, port)
-        address = f"http://{server.HOST}:{port}/?token={token}"
+        address = f"http://{loopback.HOST}:{port}/?token={token}"
         _greet(desk, args.labels, address)
         if args.open:
             webbrowser.open(address)
         with contextlib.suppress(KeyboardInterrupt):
-            server.serve(app, listening)
+            loopback.serve(app, listening)
     finally:
         desk.store.close()
     console.tell(f"{desk.labelled} of {counted(len(desk.tasks), 'cell')} labelled in {args.labels}")

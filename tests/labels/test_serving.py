@@ -35,7 +35,8 @@ def test_without_the_extra_it_says_what_to_install(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "helix.labels.server", raising=False)
+    for name in ("server", "loopback"):
+        monkeypatch.delitem(sys.modules, f"helix.labels.{name}", raising=False)
     with pytest.raises(UsageError, match=r"uvicorn: pip install 'helix-evals\[serve\]'"):
         serve(folder)
 
@@ -64,9 +65,9 @@ def test_what_cannot_be_served_is_said(folder: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        with pytest.raises(LabelError, match="cannot be used: Address already in use"):
+        with pytest.raises(UsageError, match="cannot be used: Address already in use"):
             serve(folder, "--port", str(taken.getsockname()[1]))
-    with pytest.raises(LabelError, match="--port must be between 0 and 65535"):
+    with pytest.raises(UsageError, match="--port must be between 0 and 65535"):
         serve(folder, "--port", "70000")
     write_traces(folder / "traces.jsonl", [trace("t1"), trace("t1")])
     with pytest.raises(UsageError, match="two traces have the id 't1'"):
