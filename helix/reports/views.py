@@ -32,10 +32,15 @@ paired = paired_line
 
 def rate(found: Rate) -> str:
     """Return a rate as k of n with its exact interval; undefined where n is 0."""
-    if found.exact is None or not found.n:
-        return "undefined"
+    return f"{found.k:,} of {found.n:,} ({interval(found)})" if found.n else "undefined"
+
+
+def interval(found: Rate) -> str:
+    """Return the exact interval of a rate at 95 %."""
+    if found.exact is None:
+        return NOT_RECORDED
     low, high = found.exact
-    return f"{found.k:,} of {found.n:,} ({low:.0%} to {high:.0%})"
+    return f"{low:.0%} to {high:.0%}"
 
 
 def setting(found: Setting) -> str:
@@ -107,12 +112,18 @@ def plugins(versions: Mapping[str, Any]) -> str:
     return ", ".join(f"{one.get('name')} {one.get('version')}" for one in found) or "none"
 
 
-def measurements(facts: PageFacts) -> list[tuple[str, str, str, int, str]]:
-    """Return each measured criterion: true-pass rate, true-fail rate, labels, date."""
-    return [
-        (name, rate(trust.tpr), rate(trust.tnr), trust.coverage.n, trust.at[:10])
-        for name, trust in facts.beside.standings.items()
-    ]
+def measurements(facts: PageFacts) -> list[tuple[str, Rate, Rate, int, str]]:
+    """Return each measured criterion: its TPR and TNR, how many labels, the date (METHOD 60).
+
+    Of a run that was itself held against labels, what all of them say stands first.
+    """
+    found = []
+    if facts.beside.validation is not None:
+        whole = facts.beside.validation.overall
+        found.append(("all together", whole.tpr, whole.tnr, whole.coverage.n, "this run"))
+    for name, trust in facts.beside.standings.items():
+        found.append((name, trust.tpr, trust.tnr, trust.coverage.n, trust.at[:10]))
+    return found
 
 
 def choices(facts: PageFacts) -> list[tuple[str, str, list[tuple[str, str]]]]:
