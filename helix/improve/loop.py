@@ -122,9 +122,13 @@ class _Loop:
     def carry_on(self) -> Improved:
         """Do what there is to do until the loop ends or waits."""
         self._begin()
-        while True:
+        # The open request is of the subject as it was measured; nothing runs before its answer.
+        ending = self._ask() if self.past.open else None
+        if ending is None:
+            ending = self._recalled()
+        while ending is None:
             decision = decide(self._observed(), self.setup.bounds)
-            ending: Ending | None = decision.why
+            ending = decision.why
             match decision.move:
                 case "repeat":
                     ending = self._repeat(self.now.todo.pop(0))
@@ -136,8 +140,7 @@ class _Loop:
                     self._score()
                 case "request":
                     ending = self._ask()
-            if ending is not None:
-                return self._end(ending)
+        return self._end(ending)
 
     def _begin(self) -> None:
         plan, mark = self.setup.plan, self.setup.mark(self.config.subject.version)
@@ -153,8 +156,16 @@ class _Loop:
             self._note(self._step("changed", subject=self._named(mark)))
         self._anew()
 
+    def _recalled(self) -> Ending | None:
+        """Read what an earlier call measured; which no bound forbids."""
+        ending = None
+        for repeat in sorted(self.past.settled):
+            self.now.todo.remove(repeat)
+            ending = self._repeat(repeat)
+        return ending
+
     def _anew(self) -> None:
-        self.now = Now(list(range(1, self.own.repeats + 1)), told_apart=False)
+        self.now = Now(list(range(1, self.own.repeats + 1)))
 
     def _observed(self) -> Observed:
         now = self.now

@@ -34,6 +34,9 @@ KEYS: Mapping[Part, tuple[str, str]] = {
 }
 
 
+_NAMED = 5
+
+
 def program_ready(config: ImproveConfig, part: Part) -> None:
     """Refuse a `command` that names no program."""
     words = config.command if part == "subject" else config.engineer_command
@@ -195,5 +198,7 @@ def _recorded(cases: Sequence[Case], context: SubjectContext, folder: Path) -> F
             f"{folder} must hold one trace of a case (got more of {', '.join(sorted(twice))})"
         )
     waiting = tuple(case.id for case in cases if case.id not in files)
-    told = f"record {len(waiting)} traces, one of each case, into {shlex.quote(str(folder))}"
+    more = f" and {len(waiting) - _NAMED} more" if len(waiting) > _NAMED else ""
+    named = ", ".join(waiting[:_NAMED]) + more
+    told = f"record one trace of each of {named} into {shlex.quote(str(folder))}"
     return Fresh(files, {}, waiting, told)

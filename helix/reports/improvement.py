@@ -167,7 +167,7 @@ def _failing(case: FailingCase) -> Iterator[str]:
     yield "The verdict's critique:"
     yield from _fenced(case.critique)
     yield "The evidence, as observation or message id, path inside it, and the text cited:"
-    yield from _fenced("\n".join(_ref(ref) for ref in case.refs))
+    yield from list(_fenced("\n".join(_ref(ref) for ref in case.refs)))[:-1]
 
 
 def _ref(ref: Evidence) -> str:
@@ -182,21 +182,23 @@ def _ref(ref: Evidence) -> str:
 
 
 def _fenced(text: str) -> Iterator[str]:
-    marks = fence(text, 3)
-    yield from ("", marks, visible(text).rstrip("\n"), marks, "")
+    shown = visible(text).rstrip("\n")
+    marks = fence(shown, 3)
+    yield from ("", marks, shown, marks, "")
 
 
 def _answering(request: ChangeRequest) -> Iterator[str]:
-    told = "or a new subjectVersion" if not request.subject_files else "which is looked at"
-    watched = f" ({', '.join(map(escape_markdown, request.subject_files))})"
-    files = watched if request.subject_files else ""
-    yield f"Change the subject's files{files}, {told}, and write one JSON object to"
+    files = ", ".join(map(escape_markdown, request.subject_files))
+    if files:
+        yield f"Change the subject. Its files tell whether it has changed: {files}."
+    else:
+        yield "Change the subject and give it a new version: nothing else tells that it changed."
+    yield "Then write one JSON object, either of these two, to"
     yield from _fenced(request.answer)
     amended = {"request": request.id, "decision": "amended", "note": "what was changed"}
-    if not request.subject_files:
+    if not files:
         amended["subjectVersion"] = "the new version"
-    rejected = {"request": request.id, "decision": "rejected", "note": "why; it is needed"}
-    for answer in (amended, rejected):
-        yield from _fenced(json.dumps(answer, ensure_ascii=False))
-    yield "Then type the command of the loop again. After amended everything is measured anew;"
-    yield "after rejected the other target is asked for, and nothing is measured again."
+    rejected = {"request": request.id, "decision": "rejected", "note": "why, which is needed"}
+    yield from _fenced("\n".join(json.dumps(answer) for answer in (amended, rejected)))
+    yield "Then the command of the loop is typed again. After `amended` everything is measured"
+    yield "anew; after `rejected` the other target is asked for, and nothing is measured."

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from helix.app import console
 from helix.app.job import Outcome
 from helix.app.waiting import told
+from helix.backends.dispatch import Tray
 from helix.files import atomic_write
 from helix.improve import improve
 from helix.improve.loop import RECORD
@@ -29,8 +31,23 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
         tell=lambda text: console.tell(f"helix: {one_line(text)}"),
     )
     atomic_write(run_dir / PAGE, improvement_markdown(found.record).encode())
-    waits = [*found.told, *told(found.trays, typed)]
-    if found.told and not found.trays:
+    waits = [*found.told]
+    if waits and not found.trays:
         waits.append(f"then type again: {typed}")
+    if found.trays:
+        console.tell("\n".join(told(_merged(found.trays), typed)))
     written = [os.fspath(run_dir / name) for name in (PAGE, RECORD)]
     return Outcome(improvement_text(found.record, waits, written).encode(), found.exit_code)
+
+
+def _merged(trays: Sequence[Tray]) -> list[Tray]:
+    """Return one tray per folder: what any repeat waits for, and what none had a use for."""
+    folders: dict[str, list[Tray]] = {}
+    for tray in trays:
+        folders.setdefault(tray.folder, []).append(tray)
+    merged = []
+    for folder, several in folders.items():
+        waiting = {task.file: task for tray in several for task in tray.waiting}
+        unused = set.intersection(*(set(tray.unused) for tray in several))
+        merged.append(Tray(folder, tuple(waiting.values()), tuple(sorted(unused))))
+    return merged

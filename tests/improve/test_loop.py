@@ -1,0 +1,391 @@
+"""The loop around a real program: two planted defects, and engineers of every kind."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix.calibrate import Desk
+from helix.errors import ConfigError, ExitCode
+from helix.improve import ChangeRequest
+from helix.model.scorecard import Ratio
+from helix.registry import Case, EngineerContext, SubjectContext
+from helix.runs import RunFiles
+from tests.improve import bench
+
+
+def subject_bytes(folder: Path) -> dict[str, str]:
+    return {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted((folder / "desk").rglob("*"))
+        if path.is_file()
+    }
+
+
+def evaluations(folder: Path) -> list[str]:
+    found = (folder / "loop").glob("swing-*/repeat-*/scorecard.json")
+    return sorted(str(path.parent.relative_to(folder / "loop")) for path in found)
+
+
+def test_two_planted_defects_are_amended_one_by_one_to_full_green(tmp_path: Path) -> None:
+    bench.desk(tmp_path)
+    done = bench.run(tmp_path, bench.config(tmp_path, bench.engineer(tmp_path, "mend")))
+    assert (done.record.ending, done.exit_code) == ("full-green", ExitCode.PASS)
+    first, second, third = done.record.swings
+    assert first.score is not None and second.score is not None and third.score is not None
+    # Before a refund nobody is asked, in every run; the amount is wrong in every other one.
+    assert (first.score.flapping, first.score.agent, first.score.failing) == (2, ("lamp", "mug"), 4)
+    assert (second.score.flapping, second.score.failing) == (2, 2)
+    assert (first.score.accuracy, second.score.accuracy) == (None, None)
+    assert (third.score.flapping, third.score.accuracy) == (0, Ratio(k=12, n=12))
+    assert [put.decision for swing in done.record.swings for put in swing.asked] == ["amended"] * 2
+    assert (done.record.flapping, done.record.gap) == (0, Ratio(k=0, n=1))
+    assert len(evaluations(tmp_path)) == 9
+    assert RunFiles(tmp_path / "loop" / "swing-3" / "repeat-1").scorecard().run_verdict == "pass"
+    assert not (tmp_path / "state" / "calibration").exists()
+
+
+def test_a_request_can_be_acted_on_alone(tmp_path: Path) -> None:
+    bench.desk(tmp_path)
+    bench.run(tmp_path, bench.config(tmp_path, bench.engineer(tmp_path, "mend")))
+    folder = tmp_path / "loop" / "swing-1" / "request-1"
+    request = ChangeRequest.model_validate_json((folder / "request.json").read_bytes())
+    assert request.proposed_remedy.status == "hypothesis"
+    kinds = {(case.case, case.criterion_id): case.kind for case in request.failing_cases}
+    assert kinds["mug", "agreed-first"] == "failing"
+    assert kinds["mug", "amount-right"] == "flapping"
+    page = (folder / "request.md").read_text("utf-8")
+    verdicts = {
+        (line.trajectory_id, verdict.criterion_id): verdict
+        for line in RunFiles(tmp_path / "loop" / "swing-1" / "repeat-1").lines()
+        for verdict in line.verdicts
+    }
+    for case in request.failing_cases:
+        verdict = verdicts[case.case, case.criterion_id]
+        assert case.critique == verdict.critique, "verbatim"
+        assert len(case.refs) == len(verdict.refs) >= 1
+        assert Path(case.trace_file).is_file()
+        assert case.critique in page and case.trace_file in page
+    assert request.answer in page and '"decision": "rejected"' in page
+
+
+def test_an_engineer_who_never_mends_stops_the_loop_by_the_streak(tmp_path: Path) -> None:
+    bench.desk(tmp_path)
+    done = bench.run(tmp_path, bench.config(tmp_path, bench.engineer(tmp_path, "idle")))
+    assert (done.record.ending, done.exit_code) == ("streak", ExitCode.FAIL)
+    assert len(done.record.swings) == 3
+    assert (done.record.flapping, done.record.gap) == (2, None)
+
+
+def test_the_delta_of_a_stable_subject_is_the_exact_gap(tmp_path: Path) -> None:
+    bench.desk(tmp_path)
+    agent = tmp_path / "desk" / "agent.py"
+    steady = agent.read_text("utf-8").replace("if run % 2 else 0", "if run else 0")
+    agent.write_text(steady, "utf-8")
+    done = bench.run(tmp_path, bench.config(tmp_path, bench.engineer(tmp_path, "idle")))
+    assert (done.record.ending, done.record.flapping) == ("streak", 0)
+    assert done.record.gap == Ratio(k=1, n=1)
+
+
+def test_an_amendment_that_changed_nothing_is_none_and_nothing_is_measured_again(
+    tmp_path: Path,
+) -> None:
+    bench.desk(tmp_path)
+    before = subject_bytes(tmp_path)
+    done = bench.run(tmp_path, bench.config(tmp_path, bench.engineer(tmp_path, "lie")))
+    assert done.record.ending == "streak"
+    assert evaluations(tmp_path) == [f"swing-1/repeat-{n}" for n in (1, 2, 3)]
+    (swing,) = done.record.swings
+    assert [put.unchanged for put in swing.asked] == [True, True]
+    assert swing.asked[0].note is not None and "has changed" in swing.asked[0].note
+    assert subject_bytes(tmp_path) == before, "Helix writes nothing into the subject"
+
+
+def test_a_rejection_retargets_then_escalates_and_nothing_is_measured_again(
+    tmp_path: Path,
+) -> None:
+    bench.desk(tmp_path)
+    settings = bench.config(tmp_path, bench.engineer(tmp_path, "refuse"))
+    done = bench.run(tmp_path, settings)
+    assert (done.record.ending, done.exit_code) == ("rejected", ExitCode.FAIL)
+    assert evaluations(tmp_path) == [f"swing-1/repeat-{n}" for n in (1, 2, 3)]
+    (swing,) = done.record.swings
+    assert [(put.target, put.decision) for put in swing.asked] == [
+        ("agentspec", "rejected"),
+        ("impl", "rejected"),
+    ]
+    second = tmp_path / "loop" / "swing-1" / "request-2" / "request.json"
+    rejected = ChangeRequest.model_validate_json(second.read_bytes()).rejected
+    assert [earlier.note for earlier in rejected] == ["not a matter of the agentspec"]
+    stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "loop").glob("swing-*/**/*")}
+    again = bench.run(tmp_path, settings)
+    assert again.record.ending == "rejected"
+    assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
+
+
+def test_a_subject_that_somebody_mends_after_all_is_measured_anew(tmp_path: Path) -> None:
+    bench.desk(tmp_path)
+    settings = bench.config(tmp_path, bench.engineer(tmp_path, "refuse"))
+    assert bench.run(tmp_path, settings).record.ending == "rejected"
+    for file, before, after in (
+        ("rules.txt", "refund: no", "refund: yes"),
+        ("agent.py", ' + (int(order["shipping"]) if run % 2 else 0)', ""),
+    ):
+        path = tmp_path / "desk" / file
+        path.write_text(path.read_text("utf-8").replace(before, after), "utf-8")
+    assert bench.run(tmp_path, settings).record.ending == "full-green"
+    assert [step["swing"] for step in bench.steps(tmp_path, "changed")] == [1]
+
+
+def test_a_case_whose_program_fails_is_incomplete_and_no_failure(tmp_path: Path) -> None:
+    here = bench.desk(tmp_path)
+    (here / "cases.jsonl").write_text('{"id": "broken"}\n', "utf-8")
+    settings = bench.config(tmp_path, bench.engineer(tmp_path, "mend"))
+    done = bench.run(tmp_path, settings)
+    assert (done.record.ending, done.exit_code) == ("undecided", ExitCode.INCOMPLETE)
+    (swing,) = done.record.swings
+    assert swing.asked == () and swing.score is not None
+    assert swing.score.under_sampled == ("broken",)
+    assert "KeyError" in swing.score.lost[0].reason
+    # The same command runs again what has no trace yet.
+    good = '{"id": "broken", "order": "A-1", "price": 1, "shipping": 1, "request": "x"}\n'
+    with pytest.raises(ConfigError, match=r"improve\.id=NAME"):
+        (here / "cases.jsonl").write_text(good, "utf-8")
+        bench.run(tmp_path, settings)
+
+
+def mended(case: Case, context: SubjectContext) -> dict[str, Any]:
+    """Be an agent that does all right, and records something new each time."""
+    return {
+        "id": case.id,
+        "input": {"prompt": "mug"},
+        "output": {"response": f"run {context.swing}.{context.repeat} went well"},
+        "observations": [],
+    }
+
+
+def test_the_same_command_goes_on_after_an_interruption_and_repeats_nothing(
+    tmp_path: Path,
+) -> None:
+    here = bench.desk(tmp_path)
+    (here / "suite.yaml").write_text(PRESENCE, "utf-8")
+    ran: list[int] = []
+
+    def agent(case: Case, context: SubjectContext) -> dict[str, Any]:
+        ran.append(context.repeat)
+        if len(ran) == 4:
+            raise KeyboardInterrupt
+        return mended(case, context)
+
+    settings = bench.config(tmp_path, {"subject": "toy", "engineer": "human"})
+    with pytest.raises(KeyboardInterrupt):
+        bench.run(tmp_path, settings, registry_of=bench.registry_with(agent))
+    stamp = (tmp_path / "loop/swing-1/repeat-1/scorecard.json").stat().st_mtime_ns
+    with open(tmp_path / "loop" / "swings.jsonl", "ab") as log:
+        log.write(b'{"step": "evalu')
+    done = bench.run(tmp_path, settings, registry_of=bench.registry_with(agent))
+    assert done.record.ending == "full-green"
+    # Two cases each: the second of repeat 2 was interrupted, and alone is run again.
+    assert ran == [1, 1, 2, 2, 2, 3, 3]
+    assert (tmp_path / "loop/swing-1/repeat-1/scorecard.json").stat().st_mtime_ns == stamp
+    assert [s["repeat"] for s in bench.steps(tmp_path, "evaluated")] == [1, 2, 3]
+    assert [s["step"] for s in bench.steps(tmp_path)].count("began") == 1
+
+
+PRESENCE = """\
+suite: toy
+version: 1
+criteria:
+  - criterion_id: answered
+    statement: Pass = the run ends with a response.
+    severity: HIGH
+    class: code
+    code_eval: {primitive: presence, field: output.response}
+"""
+
+
+def test_the_clock_stops_the_loop_between_repeats_but_never_a_success(tmp_path: Path) -> None:
+    here = bench.desk(tmp_path)
+    (here / "suite.yaml").write_text(PRESENCE, "utf-8")
+    settings = bench.config(
+        tmp_path, {"subject": "toy", "engineer": "human", "max_minutes": 1, "repeats": 2}
+    )
+    registry_of = bench.registry_with(mended)
+    slow = iter(range(0, 10_000, 40))
+    stopped = bench.run(tmp_path, settings, registry_of=registry_of, clock=lambda: next(slow))
+    assert (stopped.record.ending, stopped.exit_code) == ("clock", ExitCode.FAIL)
+    assert (stopped.record.flapping, stopped.record.gap) == (None, None)
+    more = bench.config(
+        tmp_path, {"subject": "toy", "engineer": "human", "max_minutes": 60, "repeats": 2}
+    )
+    done = bench.run(tmp_path, more, registry_of=registry_of)
+    assert done.record.ending == "full-green"
+    assert done.record.elapsed_s > 60, "the seconds of all calls are counted"
+    late = bench.run(tmp_path, settings, registry_of=registry_of)
+    assert late.record.ending == "full-green", "what is known is green, however late it is"
+
+
+def test_people_record_traces_and_write_the_response(tmp_path: Path) -> None:
+    here = bench.desk(tmp_path)
+    (here / "suite.yaml").write_text(PRESENCE, "utf-8")
+    own = {"subject": "human", "engineer": "human", "subject_files": [], "repeats": 1}
+    settings = bench.config(tmp_path, own, subject={"name": "desk", "version": "v1"})
+    waits = bench.run(tmp_path, settings)
+    assert (waits.record.ending, waits.exit_code) == ("traces", ExitCode.WAITING)
+    assert "mug, lamp" in waits.told[0] and "cases.jsonl" in waits.told[0]
+    swing = tmp_path / "loop" / "swing-1"
+    assert (swing / "aside" / "cases.jsonl").read_text("utf-8").count("\n") == 2
+    record(swing, mug="well", lamp="")
+    waits = bench.run(tmp_path, settings)
+    assert (waits.record.ending, waits.exit_code) == ("response", ExitCode.WAITING)
+    answer = swing / "request-1" / "response.json"
+    for wrong, told in (
+        ({"request": "swing-1-request-1", "decision": "rejected"}, "note must say why"),
+        ({"request": "swing-9-request-1", "decision": "amended"}, "answers another request"),
+        ({"request": "swing-1-request-1", "decision": "maybe"}, "decision"),
+    ):
+        answer.write_text(json.dumps(wrong), "utf-8")
+        with pytest.raises(Exception, match=told) as caught:
+            bench.run(tmp_path, settings)
+        assert str(answer) in str(caught.value)
+    respond(answer, subjectVersion="v1")
+    assert bench.run(tmp_path, settings).record.ending == "response", "v1 is what was measured"
+    respond(swing / "request-2" / "response.json", subjectVersion="v2")
+    assert bench.run(tmp_path, settings).record.ending == "traces"
+    record(tmp_path / "loop" / "swing-2", mug="well", lamp="well")
+    done = bench.run(tmp_path, settings)
+    assert (done.record.ending, len(done.record.swings)) == ("full-green", 2)
+    assert RunFiles(tmp_path / "loop/swing-2/repeat-1").plan().decides["subject"]["version"] == "v2"
+
+
+def record(swing: Path, **said: str) -> None:
+    folder = swing / "traces" / "repeat-1"
+    for case, text in said.items():
+        trace: dict[str, Any] = {"id": case, "input": {"prompt": "x"}, "output": {"response": text}}
+        trace["observations"] = [{"id": "o0", "type": "TOOL", "name": "find_order", "output": {}}]
+        (folder / f"{case}.json").write_text(json.dumps(trace), "utf-8")
+
+
+def respond(answer: Path, **more: str) -> None:
+    number = answer.parent.name.rpartition("-")[2]
+    said = {"request": f"swing-1-request-{number}", "decision": "amended", **more}
+    answer.write_text(json.dumps(said), "utf-8")
+
+
+JUDGED = """\
+suite: toy
+version: 1
+criteria:
+  - criterion_id: polite
+    statement: Pass = the response is polite.
+    severity: HIGH
+    class: judge
+    judge_inputs: [output.response]
+"""
+JUDGE = '''\
+"""A judge that says of each trace what the trace's last word is, and flips where it is told to."""
+
+def judge(request):
+    body = request.messages[1].content
+    lines = body.split("\\n")
+    at = lines.index("## what it ended with")
+    head, text = lines[at + 1], lines[at + 2].strip()
+    obs, path = head[1:].split("] ")
+    word = text.split()[-1]
+    if word == "coin":
+        word = "pass" if request.unit.replicate % 2 else "fail"
+    ref = {"obs": obs, "path": path, "value": text}
+    verdict = {"criterionId": "polite", "claim": "it says so", "critique": "read the end of it",
+               "litmus": {"premise": ""}, "refs": [ref], "result": word, "confidence": 1}
+    return {"nonce": request.nonce, "verdicts": [verdict]}
+'''
+
+
+def judged(tmp_path: Path, own: dict[str, Any]) -> Any:
+    here = bench.desk(tmp_path)
+    (here / "suite.yaml").write_text(JUDGED, "utf-8")
+    (here / "judge.py").write_text(JUDGE, "utf-8")
+    return bench.config(
+        tmp_path,
+        {"subject": "toy", "engineer": "toy", "subject_files": [], "cases": ["mug"], **own},
+        judge={"backend": "scripted", "model": "toy-1", "script": str(here / "judge.py")},
+        verifier={"backend": "none"},
+    )
+
+
+def nobody(context: EngineerContext) -> bytes | None:
+    raise AssertionError("a flapping judge was turned into a request")
+
+
+@pytest.mark.parametrize("dated", [False, True])
+def test_a_flapping_judge_goes_to_calibration_and_to_no_engineer(
+    tmp_path: Path, dated: bool
+) -> None:
+    settings = judged(tmp_path, {})
+
+    def agent(case: Case, context: SubjectContext) -> dict[str, Any]:
+        # With a date each run's trace is a new one, so that only judging it again can tell.
+        said = f"at {context.repeat}: coin" if dated else "coin"
+        return {**mended(case, context), "output": {"response": f"This is the reply, {said}"}}
+
+    done = bench.run(tmp_path, settings, registry_of=bench.registry_with(agent, nobody))
+    assert (done.record.ending, done.exit_code) == ("undecided", ExitCode.INCOMPLETE)
+    (swing,) = done.record.swings
+    assert swing.score is not None
+    assert (swing.score.judge, swing.score.agent, swing.score.accuracy) == (("mug",), (), None)
+    assert (swing.asked, swing.calibrated) == ((), ("polite",))
+    assert len(list((tmp_path / "loop" / "swing-1").glob("again-*"))) == (3 if dated else 0)
+    (entry,) = Desk.open(tmp_path / "state").log
+    assert (entry.action, entry.criterion_id, entry.kinds) == ("found", "polite", ("scope",))
+    bench.run(tmp_path, settings, registry_of=bench.registry_with(agent, nobody))
+    assert len(Desk.open(tmp_path / "state").log) == 1, "what is known is not told again"
+
+
+def test_an_agent_that_varies_under_a_steady_judge_is_requested(tmp_path: Path) -> None:
+    settings = judged(tmp_path, {})
+    fixed: list[str] = []
+
+    def agent(case: Case, context: SubjectContext) -> dict[str, Any]:
+        word = "fail" if context.repeat == 2 and not fixed else "pass"
+        said = f"This is reply {context.repeat}: {word}"
+        return {**mended(case, context), "output": {"response": said}}
+
+    def amend(context: EngineerContext) -> bytes:
+        request = ChangeRequest.model_validate_json(context.request.read_bytes())
+        assert [case.kind for case in request.failing_cases] == ["flapping"]
+        assert (request.failing_cases[0].bad, request.failing_cases[0].runs) == (1, 3)
+        fixed.append(request.id)
+        said = {"request": request.id, "decision": "amended", "subjectVersion": "v2"}
+        return json.dumps(said).encode()
+
+    done = bench.run(tmp_path, settings, registry_of=bench.registry_with(agent, amend))
+    assert done.record.ending == "full-green"
+    first, second = done.record.swings
+    assert first.score is not None and first.score.agent == ("mug",)
+    assert second.score is not None and second.score.accuracy == Ratio(k=3, n=3)
+    assert len(bench.steps(tmp_path, "told-apart")) == 1
+
+
+def test_a_judge_that_cannot_be_reached_leaves_the_loop_incomplete(tmp_path: Path) -> None:
+    settings = judged(tmp_path, {})
+    (tmp_path / "desk" / "judge.py").write_text(
+        "from helix.model.request import Unavailable\n\n\ndef judge(request):\n"
+        "    raise Unavailable('the line is down')\n",
+        "utf-8",
+    )
+
+    def agent(case: Case, context: SubjectContext) -> dict[str, Any]:
+        return {**mended(case, context), "output": {"response": "This is the reply: pass"}}
+
+    registry_of = bench.registry_with(agent, nobody)
+    done = bench.run(tmp_path, settings, registry_of=registry_of)
+    assert (done.record.ending, done.exit_code) == ("undecided", ExitCode.INCOMPLETE)
+    (swing,) = done.record.swings
+    assert swing.score is not None and swing.calibrated == ()
+    assert (swing.score.under_sampled, len(swing.score.lost)) == (("mug",), 3)
+    (tmp_path / "desk" / "judge.py").write_text(JUDGE, "utf-8")
+    assert bench.run(tmp_path, settings, registry_of=registry_of).record.ending == "full-green"
