@@ -17,6 +17,7 @@ from helix.checks.custom import load_modules
 from helix.errors import ConfigError, SelectionError, did_you_mean
 from helix.fieldpath import parse
 from helix.gate import FoldPlan, GateRow, Known, Policy, Trusted
+from helix.gate.frozen import as_data
 from helix.grounding import check_fields
 from helix.judging import PacketSettings, Settings, VerifierSettings
 from helix.judging.probe import prompt_digest
@@ -86,6 +87,7 @@ def prepare(
     plan = _plan(config, compiled, rows, judge, pin, verifier, settings, registry, known, failing)
     trusts = _trusts(config, rows, judge, plan)
     plan = Plan.of({**plan.decides, "trust": trust_digest(trusts)}, plan.runs)
+    fold = _fold_plan(config, compiled, rows, plan, pin, verifier, known, today, trusts)
     return Prepared(
         config=config,
         registry=registry,
@@ -95,8 +97,8 @@ def prepare(
         pin=pin,
         verifier=verifier,
         settings=settings,
-        plan=plan,
-        fold=_fold_plan(config, compiled, rows, plan, pin, verifier, known, today, trusts),
+        plan=msgspec.structs.replace(plan, fold=as_data(fold)),
+        fold=fold,
         failed_traces=None if failing is None else frozenset(t for t, _ in failing),
         today=today,
     )

@@ -29,7 +29,7 @@ _WORDS = {
     "array": "list",
     "null": "null",
 }
-_FUNCTIONS = ("decide", "detect", "open", "choose", "render", "run", "read", "measure")
+_FUNCTIONS = ("decide", "detect", "open", "choose", "render", "jobs", "run", "read", "measure")
 
 
 def page(kind: str, name: str, entry: Registered) -> str:
@@ -37,7 +37,8 @@ def page(kind: str, name: str, entry: Registered) -> str:
     head = f"{SINGULAR[kind]}, version {entry.item.version}, from {entry.plugin}"
     if isinstance(entry.item, Check):
         return "\n".join([check_section(entry.item), *parts([entry.item]), f"({head})"])
-    function = next((getattr(entry.item, f) for f in _FUNCTIONS if hasattr(entry.item, f)), None)
+    functions = (getattr(entry.item, name, None) for name in _FUNCTIONS)
+    function = next((f for f in functions if f is not None), None)
     return f"## {name}\n\n{_documented(function) or _of_its_module(function)}\n\n({head})"
 
 

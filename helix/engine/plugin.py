@@ -17,10 +17,20 @@ def helix_register_caches(register: Callable[[ReplyCache], None]) -> None:
 @hookimpl
 def helix_register_executors(register: Callable[[Executor], None]) -> None:
     """Register the executor of one machine."""
-    register(Executor("local", "1"))
+    register(Executor("local", "1", _drive))
 
 
 def _open_disk(state_dir: str) -> Any:
     from helix.engine.cache import open_cache
 
     return open_cache(state_dir)
+
+
+async def _drive(*args: Any, **named: Any) -> None:
+    """Carry the work out in this process, one event loop for all judges, `limits.concurrency` wide.
+
+    The right one wherever a judge is waited for, and for runs of a few hundred traces.
+    """
+    from helix.engine.drive import drive
+
+    await drive(*args, **named)

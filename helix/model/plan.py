@@ -11,12 +11,17 @@ PLAN_SCHEMA_VERSION = "1.0"
 
 
 class Plan(Shape, frozen=True, kw_only=True, omit_defaults=False):
-    """plan.json. Subject, suite, pins, sampling and gate decide; paths, limits and reports run."""
+    """plan.json. Subject, suite, pins, sampling and gate decide; paths, limits and reports run.
+
+    `fold` is what `helix.gate` is told of a run with verdicts, so that shards can be merged; all of
+    it follows from what decides.
+    """
 
     schema_version: str
     digest: str
     decides: dict[str, Any]
     runs: dict[str, Any]
+    fold: dict[str, Any] | None = None
 
     @classmethod
     def of(cls, decides: dict[str, Any], runs: dict[str, Any]) -> Plan:

@@ -15,6 +15,11 @@ def helix_register_executors(register: Callable[[Executor], None]) -> None:
 
 
 def _jobs(assignment: Assignment) -> AsyncIterator[Any]:
+    """Read, check and word traces in `executor.workers` processes, as many as cores if null.
+
+    Judges are asked by one process, which keeps limits, budget and cache. What is written is what
+    `local` writes. Worth its start where code rows are decided over thousands of long traces.
+    """
     from helix.processes.pool import Pool
 
     return Pool(assignment)

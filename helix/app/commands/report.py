@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import helix
-from helix.app import console
+from helix.app import console, merged
 from helix.app.arguments import verbosity_flags
 from helix.app.commands.discover import next_lines
 from helix.app.quoting import quoted
@@ -31,7 +31,7 @@ from helix.reports.discovery_again import discovery_again, is_discovery
 from helix.reports.textpage import for_this_console
 from helix.reports.visible import visible
 
-NOT_BUILT = ("merge", "serve")
+NOT_BUILT = ("serve",)
 JSON = "json"
 _PLAIN = re.compile(r"[A-Za-z0-9_.:/@+-]+")
 
@@ -46,6 +46,8 @@ def run(argv: Sequence[str]) -> ExitCode:
         )
     if first == "compare":
         return _compare(argv[1:])
+    if first == "merge":
+        return merged.run(argv[1:])
     return _again(argv)
 
 
@@ -54,12 +56,14 @@ def _again(argv: Sequence[str]) -> ExitCode:
         prog="helix report",
         usage="helix report RUN [report.out=[NAME,…]] [--to NAME=PATH] [--traces PATH] [--json] "
         "[-q|-v]\n"
-        "       helix report compare A B [--json]",
+        "       helix report compare A B [--json]\n"
+        "       helix report merge RUN… --out DIR [--json]",
         description="Make the reports of a finished run again from its folder: on the terminal, "
         "or those that report.out names, where the run would have put them. Nothing is judged. A "
         "suite or trace that has changed since is told, and the report goes without its text. "
-        "`helix report compare A B` compares two runs; `helix plugins` lists report formats. "
-        "Exits 0, 2 for usage, 4 if a report could not be made.",
+        "`helix report compare A B` compares two runs, `helix report merge RUN… --out DIR` makes "
+        "one run of its shards; `helix plugins` lists report formats. Exits 0, 2 for usage, 4 if a "
+        "report could not be made.",
     )
     add = parser.add_argument
     add("words", metavar="RUN", nargs="*", help="the folder of a finished run, and KEY=VALUE")
