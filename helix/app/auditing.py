@@ -37,8 +37,8 @@ def asked(config: Config, run_dir: Path, typed: str, registry: Registry) -> Aske
     if own.runs and (own.command or own.pythons or own.executors):
         raise ConfigError("audit.runs takes finished runs, so that audit.command, audit.pythons "
                           "and audit.executors must be empty")  # fmt: skip
-    if own.runs and len(own.runs) < 2:
-        raise ConfigError(f"audit.runs must name two runs or more (got {own.runs[0]})")
+    if own.runs and len({Path(run).resolve() for run in own.runs}) < max(2, len(own.runs)):
+        raise ConfigError(f"audit.runs must name two runs or more (got {', '.join(own.runs)})")
     return Asked(
         own=process_identity(),
         rows=_rows,

@@ -188,7 +188,8 @@ class _Executed(_Comparison):
 
     def _others(self, vary: tuple[str, ...]) -> Iterator[tuple[Conditions, Role]]:
         for number in range(2, self.asked.times + 1):
-            yield Conditions(f"varied {number - 1}", vary, seed=number - 1), "main"
+            name = "varied" if self.asked.times == 2 else f"varied {number - 1}"
+            yield Conditions(name, vary, seed=number - 1), "main"
         for python in self.asked.pythons:
             absent = self._absent(python)
             if absent is None:
@@ -201,7 +202,7 @@ class _Executed(_Comparison):
         program = self.executor.program
         for name in self.asked.executors:
             if not program.takes("executor"):
-                self.notes.append(f"executor {name} is left out: {{executor}} stands in no word")
+                self.notes.append(f"executor {name} is left out: {{executor}} is not in its words")
             elif program.helix and name not in self.asked.known_executors:
                 known = ", ".join(self.asked.known_executors)
                 self.notes.append(f"executor {name} is left out: not installed (known: {known})")
@@ -211,11 +212,11 @@ class _Executed(_Comparison):
     def _variable(self, program: Program) -> Iterator[str]:
         for name in self.asked.vary:
             if name == "concurrency" and not program.takes("concurrency"):
-                self.notes.append("concurrency does not vary: {concurrency} stands in no word")
+                self.notes.append(
+                    "concurrency does not vary: {concurrency} stands in no word of audit.command"
+                )
             else:
                 yield name
-        if "order" in self.asked.vary and not self.executor.inputs:
-            self.notes.append("no input is copied: a folder is listed backwards by Python alone")
 
     def _absent(self, python: str) -> str | None:
         """Return why an interpreter cannot execute the program; None where it can."""
@@ -224,12 +225,16 @@ class _Executed(_Comparison):
             return "{python} stands in no word of audit.command"
         if shutil.which(python) is None:
             return "it is not here"
-        if not program.helix:
+        if _printed(python, "print(1)") != "1":
+            return "it does not start"
+        version = _printed(python, "import helix; print(helix.__version__)")
+        if not program.helix or version == helix.__version__:
             return None
-        words = [python, "-c", "import helix; print(helix.__version__)"]
-        found = subprocess.run(words, capture_output=True, encoding="utf-8", check=False)
-        version = found.stdout.strip()
-        if found.returncode or not version:
-            return "Helix is not installed for it"
-        own = helix.__version__
-        return None if version == own else f"it has Helix {version}, and this is {own}"
+        return f"it has Helix {version}" if version else "Helix is not installed for it"
+
+
+def _printed(python: str, code: str) -> str:
+    """Return what an interpreter prints; nothing where it fails."""
+    words = [python, "-c", code]
+    found = subprocess.run(words, capture_output=True, encoding="utf-8", check=False)
+    return "" if found.returncode else found.stdout.strip()

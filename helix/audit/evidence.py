@@ -30,9 +30,9 @@ Sample = tuple[Any, Any]
 
 def evident(samples: Sequence[Sample], a: Execution, b: Execution) -> Mechanism | None:
     """Return the mechanism that all samples of a place show, None where they show none."""
-    texts = [(_text(one), _text(two)) for one, two in samples]
-    if not texts or any(MISSING in sample for sample in samples):
+    if not samples or any(value is MISSING for sample in samples for value in sample):
         return None
+    texts = [(_text(one), _text(two)) for one, two in samples]
     if all(_same_but(one, two, _TIME, lambda x, y: _of(x, a) and _of(y, b)) for one, two in texts):
         return "clock"
     if all(_same_but(one, two, _FLOAT, _near) for one, two in texts):

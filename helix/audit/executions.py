@@ -112,18 +112,19 @@ def refuse_shared(executions: Iterable[Execution], own: str) -> None:
     A run says itself which process made it; a program that hands out an old run for a new one
     is found by that.
     """
-    seen: dict[str, str] = {}
-    for execution in executions:
+    seen: dict[str, tuple[int, str]] = {}
+    for at, execution in enumerate(executions):
         for identity in _identities(execution):
             if identity == own:
                 raise UsageError(
                     f"{execution.name} must be made by another process than the audit's: who "
                     "compares executions makes none of them"
                 )
-            if seen.setdefault(identity, execution.name) != execution.name:
+            before, name = seen.setdefault(identity, (at, execution.name))
+            if before != at:
                 raise UsageError(
-                    f"{seen[identity]} and {execution.name} must be two executions (one process "
-                    "made both): run the second in a process of its own"
+                    f"{name} and {execution.name} must be two executions (one process made both): "
+                    "run the second in a process of its own"
                 )
 
 

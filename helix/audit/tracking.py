@@ -90,10 +90,13 @@ def _unknown(condition: PassCondition, dimensions: Sequence[str]) -> Iterator[st
 def _runs_identical(seen: Seen, asked: Any) -> Answer:
     if len(seen.runs) < asked:
         return "couldNotBeChecked", f"{len(seen.runs)} executions are finished of {asked}"
-    parted = [f"{p.b}: {', '.join(x.artifact for x in p.diff.different)}" for p in seen.pairs
-              if p.diff.different]  # fmt: skip
+    parted = [
+        f"{pair.b} in {', '.join(one.artifact for one in pair.diff.different)}"
+        for pair in seen.pairs
+        if pair.diff.different
+    ]
     if parted:
-        return "doesNotHold", f"other than {seen.pairs[0].a} is {'; '.join(parted)}"
+        return "doesNotHold", f"differing from {seen.pairs[0].a}: {'; '.join(parted)}"
     return "holds", f"{len(seen.runs)} runs are identical after masking"
 
 

@@ -30,7 +30,7 @@ def audit_text(found: Audited, width: int, color: bool, ascii: bool) -> str:
     """Return the report as terminal text; the last line says how the audit ends."""
     page = TextPage(width, color, ascii)
     for finding in found.findings:
-        _finding(page, finding)
+        _finding(page, finding, _cures(found, finding))
     _defects(page, found)
     _coverage(page, found)
     if found.score is not None:
@@ -66,18 +66,26 @@ def audit_markdown(found: Audited) -> bytes:
     return ("\n".join(_markdown(found)) + "\n").encode("utf-8")
 
 
-def _finding(page: TextPage, one: Finding) -> None:
+def _cures(found: Audited, one: Finding) -> str | None:
+    """Return the finding whose twin this is, where it shows in the very same places."""
+    return next((x.id for x in found.findings if x.twin == one.id and x.places == one.places), None)
+
+
+def _finding(page: TextPage, one: Finding, cures: str | None) -> None:
     standing: Standing = "fail" if one.severity in ("CRIT", "HIGH") else "uncertain"
     page.line(page.state(standing, one.severity), "  ", (one.id, "bold"), f"  {_roots(one)}")
     page.line(f"{one.what}.", indent=4)
-    for place in one.places[:PLACES]:
+    places = one.places if cures is None else ()
+    if cures is not None:
+        page.line(("at  ", "dim"), f"the places of {cures}, which this cures", indent=4)
+    for place in places[:PLACES]:
         page.line(("at  ", "dim"), _where(place), indent=4)
         if place.kind != "order":
             for letter, text in (("A", place.a), ("B", place.b)):
                 told = "nothing there" if text is None else one_line(text, VALUE)
                 page.line((f"{letter}  ", "bold"), told, indent=8)
-    if len(one.places) > PLACES:
-        page.line(f"and {counted(len(one.places) - PLACES, 'place')} more in audit.json", indent=4)
+    if len(places) > PLACES:
+        page.line(f"and {counted(len(places) - PLACES, 'place')} more in audit.json", indent=4)
     page.line(("dimensions  ", "dim"), _named(one.dimensions), indent=4)
     page.line(("shown by  ", "dim"), ", ".join(map(one_line, one.shown_by)), indent=4)
     page.line(("cure  ", "dim"), _cure(one), indent=4)
@@ -143,9 +151,9 @@ def _markdown(found: Audited) -> Iterator[str]:
     yield md(ending(found))
     for one in found.findings:
         yield ""
-        yield f"## {one.severity} {md(one.id)}"
+        yield f"## {one.severity} {one.id}"
         yield ""
-        yield f"{md(_roots(one))}: {md(one.what)}. Cure: {md(_cure(one))}."
+        yield f"{_roots(one)}: {one.what}. Cure: {_cure(one)}."
         yield f"Dimensions: {md(_named(one.dimensions))}. Shown by: {md(', '.join(one.shown_by))}."
         yield ""
         for place in one.places:

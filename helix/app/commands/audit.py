@@ -21,6 +21,7 @@ from helix.model.lines import encode_page
 from helix.registry import Registry, load
 from helix.reports.audited import audit_markdown, audit_text
 from helix.reports.textpage import for_this_console
+from helix.reports.words import counted
 
 _ASKS_NOBODY = ("none", "replay")
 
@@ -35,7 +36,7 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
     live = _live(before)
     if live:
         console.tell(
-            f"helix: {live} questions are put to a live judge. The first execution asks them, the "
+            f"helix: {counted(live, 'question')} to a live judge. The first execution asks them, the "
             "others take what the cache keeps; identity is proved by recorded replies alone "
             "(judge=replay)"
         )

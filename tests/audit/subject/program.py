@@ -88,6 +88,18 @@ def only_together(run):
         run["subject.json"]["scope"] = "elsewhere"
 
 
+def interpreter(run):
+    run["subject.json"]["scope"] = os.environ.get("OTHER", "none")
+
+
+def executor(run):
+    run["subject.json"]["scope"] = sys.argv[3]
+
+
+def unnamed_gap(run):
+    run["scorecard.json"]["criteria"][0]["gate"] = "incomplete"
+
+
 PLANTS = {
     "clean": lambda run: None,
     "seed": seed,
@@ -102,6 +114,9 @@ PLANTS = {
     "time-zone": time_zone,
     "crash": crash,
     "together": only_together,
+    "interpreter": interpreter,
+    "executor": executor,
+    "unnamed-gap": unnamed_gap,
 }
 NAMES = (
     "plan.json",
@@ -115,7 +130,7 @@ NAMES = (
 )
 
 
-def main(switches, out):
+def main(switches, out, *more):
     found = {name: read(name) for name in NAMES}
     for switch in switches.split(","):
         PLANTS[switch](found)
