@@ -88,8 +88,13 @@ def beside(report: str | os.PathLike[str]) -> Path:
 
 def clear_folder(report: Path) -> None:
     """Remove the folder that `atomic_folder` made beside a report; anything else is left."""
-    if _is_made(beside(report), _MADE_SAYS.format(report.name)):
+    if has_folder(report):
         shutil.rmtree(beside(report))
+
+
+def has_folder(report: Path) -> bool:
+    """Whether the folder beside a report is one that `atomic_folder` made for it."""
+    return _is_made(beside(report), _MADE_SAYS.format(report.name))
 
 
 def _is_made(folder: Path, mark: str) -> bool:

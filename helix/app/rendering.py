@@ -134,8 +134,7 @@ def _written(
                 output += b"".join(_parts(view(told), _nowhere))
                 continue
             file.parent.mkdir(parents=True, exist_ok=True)
-            with atomic_writer(file) as page, atomic_folder(file) as leaf:
-                page.writelines(_parts(view(meta), leaf))
+            write(file, view(meta))
             written.append(os.fspath(file))
         except Exception as error:
             failures.told(error, f"report {item.name}")
@@ -145,6 +144,12 @@ def _written(
     made = sorted(item.name for item, _ in views if item.name not in broken)
     note(run_dir, reports={"made": made, "crashed": crashed})
     return output, code
+
+
+def write(file: Path, data: Data) -> None:
+    """Write a report, and the folder beside it where it has more files than its own."""
+    with atomic_writer(file) as page, atomic_folder(file) as leaf:
+        page.writelines(_parts(data, leaf))
 
 
 def _parts(data: Data, leaf: Callable[[str, bytes], None]) -> Iterator[bytes]:

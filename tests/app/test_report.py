@@ -196,7 +196,7 @@ def test_a_run_that_did_not_finish_says_what_goes_on_with_it(
     [
         (["nowhere"], "nowhere must be the folder of a run"),
         (["merge", "a", "b", "--out", "c"], "a must be the folder of a run"),
-        (["serve", "a"], "helix report serve is not in this version"),
+        (["serve", "a"], "a must be the folder of a run"),
         (["RUN", "judge=none"], "takes report.out=, report.to.NAME= and checks.modules= (got"),
         (["RUN", "report.out=[htlm]"], "did you mean 'html'?"),
         (["RUN", "--to", "junit"], "--to must be NAME=PATH (got junit)"),

@@ -12,8 +12,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import helix
-from helix.app import console, merged
+from helix.app import console, merged, serving
 from helix.app.arguments import verbosity_flags
 from helix.app.commands.discover import next_lines
 from helix.app.quoting import quoted
@@ -31,7 +30,6 @@ from helix.reports.discovery_again import discovery_again, is_discovery
 from helix.reports.textpage import for_this_console
 from helix.reports.visible import visible
 
-NOT_BUILT = ("serve",)
 JSON = "json"
 _PLAIN = re.compile(r"[A-Za-z0-9_.:/@+-]+")
 
@@ -39,11 +37,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.:/@+-]+")
 def run(argv: Sequence[str]) -> ExitCode:
     """Make reports again, or compare; see the help of each for how it exits."""
     first = argv[0] if argv else ""
-    if first in NOT_BUILT:
-        own = helix.__version__
-        raise UsageError(
-            f"helix report {first} is not in this version ({own}); see: helix report --help"
-        )
+    if first == "serve":
+        return serving.run(argv[1:])
     if first == "compare":
         return _compare(argv[1:])
     if first == "merge":
@@ -57,12 +52,14 @@ def _again(argv: Sequence[str]) -> ExitCode:
         usage="helix report RUN [report.out=[NAME,…]] [--to NAME=PATH] [--traces PATH] [--json] "
         "[-q|-v]\n"
         "       helix report compare A B [--json]\n"
-        "       helix report merge RUN… --out DIR [--json]",
+        "       helix report merge RUN… --out DIR [--json]\n"
+        "       helix report serve RUN [--port PORT] [--traces PATH] [--open]",
         description="Make the reports of a finished run again from its folder: on the terminal, "
         "or those that report.out names, where the run would have put them. Nothing is judged. A "
         "suite or trace that has changed since is told, and the report goes without its text. "
         "`helix report compare A B` compares two runs, `helix report merge RUN… --out DIR` makes "
-        "one run of its shards; `helix plugins` lists report formats. Exits 0, 2 for usage, 4 if a "
+        "one run of its shards, `helix report serve RUN` serves it to this machine, while it is "
+        "being written too; `helix plugins` lists report formats. Exits 0, 2 for usage, 4 if a "
         "report could not be made.",
     )
     add = parser.add_argument
