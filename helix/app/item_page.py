@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_snake
 
 from helix.app.shapes import Schema, parameters
 from helix.checks.window import Window, decide_in_window
-from helix.registry import Check, Registered
+from helix.registry import Check, DeterminismDimension, Registered
 from helix.registry.loading import SINGULAR
 
 PARTS = {
@@ -39,7 +39,11 @@ def page(kind: str, name: str, entry: Registered) -> str:
         return "\n".join([check_section(entry.item), *parts([entry.item]), f"({head})"])
     functions = (getattr(entry.item, name, None) for name in _FUNCTIONS)
     function = next((f for f in functions if f is not None), None)
-    return f"## {name}\n\n{_documented(function) or _of_its_module(function)}\n\n({head})"
+    told = _documented(function) or _of_its_module(function)
+    if isinstance(entry.item, DeterminismDimension):
+        item = entry.item
+        told += f"\n\nIt reads {item.field} in {item.artifact}. Target: {item.target}."
+    return f"## {name}\n\n{told}\n\n({head})"
 
 
 def check_section(check: Check) -> str:

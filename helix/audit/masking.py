@@ -45,7 +45,9 @@ class Mask:
 MASKS: Final = (
     Mask("plan.json", "runs", "value", "executor, limits, folders, reports: not what decides"),
     Mask("manifest.jsonl", "file", "folder", "where the traces lie on this machine"),
-    Mask("manifest.jsonl", "latencyMs", "value", "a duration; the dimension latency compares it"),
+    Mask(
+        "manifest.jsonl", "latencyMs", "value", "a duration; the dimension latency-p50 compares it"
+    ),
     Mask("scorecard.json", "usage", "value", "calls, cache hits and cost of this execution"),
     Mask("scorecard.json", "load.failures[*].file", "folder", "where the traces lie"),
 )

@@ -135,3 +135,17 @@ def test_a_reading_is_of_a_finished_run(tmp_path: Path) -> None:
     assert found is not None and found.at is None and found.plan == runs[0].plan().digest
     (tmp_path / "two" / "scorecard.json").unlink()
     assert reading(score(runs, dimensions(load())), runs[1]) is None
+
+
+def test_an_audit_adds_to_the_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    traces, rows = write(tmp_path, desk_trace("a")), suite(tmp_path, SAYS_BOOKED)
+    for name in ("one", "two"):
+        done = helix.evaluate(traces, rows, run_dir=tmp_path / name)
+        meta = Path(name, "runmeta.json")
+        told = {**json.loads(meta.read_text("utf-8")), "process": f"process {name}"}
+        meta.write_text(json.dumps(told), encoding="utf-8")
+    assert main(["audit", "audit.runs=[one,two]"]) == 0
+    card = done.scorecard
+    (found,) = remembered(".helix", card.subject, card.suite)
+    assert found.variance.k == 0 and found.at is not None

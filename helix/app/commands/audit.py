@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import shlex
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from helix.app.commands.evaluate import with_demo_traces
 from helix.app.job import Outcome
 from helix.audit.conditions import TOLD
 from helix.audit.coordinator import Asked, audit
+from helix.audit.history import reading, remember
 from helix.dryrun import Estimate, estimate
 from helix.errors import ExitCode
 from helix.files import atomic_write, held
@@ -22,6 +24,7 @@ from helix.registry import Registry, load
 from helix.reports.audited import audit_markdown, audit_text
 from helix.reports.textpage import for_this_console
 from helix.reports.words import counted
+from helix.runs import RunFiles
 
 _ASKS_NOBODY = ("none", "replay")
 
@@ -42,10 +45,22 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
         )
     with held(run_dir):
         found = audit(wanted, lambda name: console.tell(f"audit: executing, {name}"))
+        _keep(config.paths.state, found)
         atomic_write(run_dir / "audit.json", encode_page(found))
         atomic_write(run_dir / "audit.md", audit_markdown(found))
     output = for_this_console(partial(audit_text, found))
     return Outcome(output + f"Report: {run_dir / 'audit.md'}\n".encode(), exit_of(found))
+
+
+def _keep(state: str, found: Audited) -> None:
+    """Append the scorecard to the history of determinism, where a run names its subject."""
+    runs = [one.run for one in found.executions if one.failed is None]
+    if found.score is None or not runs:
+        return
+    at = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    new = reading(found.score, RunFiles(Path(runs[0])), at)
+    if new is not None:
+        remember(state, new)
 
 
 def exit_of(found: Audited) -> ExitCode:
