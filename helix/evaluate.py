@@ -25,7 +25,7 @@ from helix import registry as registries
 from helix.backends.dispatch import Tray
 from helix.errors import ConfigError, ExitCode, TraceError
 from helix.files import atomic_write, clear_folder, held
-from helix.gate import exit_code, fold
+from helix.gate import exit_code, fold, with_tests
 from helix.ingest import Input
 from helix.model.config import Config
 from helix.model.criterion import Criterion, Suite
@@ -122,7 +122,8 @@ def run(
         log.event("surveyed", traces=len(survey.entries), failures=len(survey.load.failures))
         tests = run_tests(config, folder)
         usage = work.carry_out(on_event, log)
-        scorecard = fold(prepared.fold, survey, RunFiles(folder).lines(), usage, tests)
+        scorecard = fold(prepared.fold, survey, RunFiles(folder).lines(), usage)
+        scorecard = with_tests(scorecard, tests)
         code = _code(prepared, scorecard, work)
         duration = round(time.monotonic() - began, 3)
         log.finish(prepared, survey, scorecard, code, duration)

@@ -19,16 +19,17 @@ import msgspec
 from helix.engine.meter import Meter
 from helix.errors import ArtifactError, ExitCode
 from helix.files import atomic_write, atomic_writer, held
-from helix.gate import exit_code, fold
+from helix.gate import exit_code, fold, with_tests
 from helix.gate.frozen import from_data
 from helix.model.lines import decode_line, encode_page
 from helix.model.manifest import ManifestEntry, Survey
 from helix.model.plan import Plan
-from helix.model.scorecard import Scorecard, UsageTotals
+from helix.model.scorecard import ChangeTests, Scorecard, UsageTotals
 from helix.runmeta import process_identity
 from helix.runs import RunFiles
 from helix.survey import manifest_lines, share
 
+WORST_TESTS: Final = ("fail", "could not run", "not run", "pass")
 OWNERS: Final = {
     "verdicts.jsonl": "trajectoryId",
     "decisions.jsonl": "trace",
@@ -119,10 +120,22 @@ def merge(folders: Sequence[str | Path], out: str | Path) -> Merged:
         for name, owner in OWNERS.items():
             _merge_lines(shards, folder, name, owner, order)
         card = fold(plan, survey, RunFiles(folder).lines(), _usage(shards))
+        card = with_tests(card, _tests(shards, folder))
         code = exit_code(card.run_verdict, advisory=first.plan.runs.get("exit") == "advisory")
         atomic_write(folder / "runmeta.json", encode_page(_meta(shards, folder, card, code)))
         atomic_write(folder / "scorecard.json", encode_page(card))
     return Merged(card, code, folder, len(shards))
+
+
+def _tests(shards: Sequence[Shard], folder: Path) -> ChangeTests | None:
+    """Return the worst that the tests of a code change said in any share, with their output."""
+    said = [(s.scorecard.quality.tests, s.files.folder) for s in shards if s.scorecard.quality]
+    if not said:
+        return None
+    tests, at = min(said, key=lambda pair: WORST_TESTS.index(pair[0].state))
+    if tests.output is not None and (at / tests.output).is_file():
+        atomic_write(folder / tests.output, (at / tests.output).read_bytes())
+    return tests
 
 
 def _shards(folders: Sequence[str | Path]) -> list[Shard]:

@@ -264,8 +264,7 @@ def _plan(
     runs |= {"judgeDir": config.judge.dir, "judgeScript": config.judge.script}
     runs |= {"verifierDir": config.verifier.dir, "verifierScript": config.verifier.script}
     runs |= {"baseline": config.gate.baseline, "failedFrom": config.select.failed_from}
-    runs |= {"exit": config.gate.exit}
-    return Plan.of(decides, runs)
+    return Plan.of(decides, {**runs, "exit": config.gate.exit})
 
 
 def _of_tests(config: Config) -> dict[str, Any]:

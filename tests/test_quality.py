@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from helix.app.cli import main
-from helix.gate.fold import both
+from helix.gate import with_tests
 from helix.model.config import Config
 from helix.model.scorecard import ChangeTests, GateState, TestState
 from helix.quality import run_tests
@@ -112,8 +112,8 @@ def test_converged_takes_both_and_neither_is_folded_into_the_other(
     lines = [line("t0", {"c1": rows})]
     plain = result([gate_row()], lines)
     said = ChangeTests(state=tests, reason="it broke")
-    card = result([gate_row()], lines, tests=said)
-    assert card.quality == both(said, plain.run_verdict)
+    card = with_tests(plain, said)
+    assert card.quality is not None and card.quality.tests == said
     assert (card.quality.verdict, card.quality.converged) == (plain.run_verdict, converged)
     assert (card.components, card.criteria, card.run_verdict) == (
         plain.components, plain.criteria, run,
@@ -130,7 +130,8 @@ def change(tmp_path: Path, *words: str) -> tuple[int, dict[str, Any]]:
              "report.out=[terminal,html,markdown,json]", f"hydra.run.dir={tmp_path / 'out'}",
              f"paths.state={tmp_path / 'state'}", *words]  # fmt: skip
     code = main(typed)
-    return code, json.loads((tmp_path / "out" / "scorecard.json").read_text(encoding="utf-8"))
+    (folder,) = [word.partition("=")[2] for word in typed if word.startswith("hydra.run.dir")][-1:]
+    return code, json.loads((Path(folder) / "scorecard.json").read_text(encoding="utf-8"))
 
 
 def test_every_report_shows_tests_quality_and_what_they_come_to(
@@ -185,3 +186,17 @@ def test_tests_belong_to_code_changes_alone(
     assert main(["evaluate", *words, "quality.tests_command=[true]"]) == 2
     assert "quality.tests_command needs judge.axis=code-quality" in capsys.readouterr().err
     assert os.listdir(tmp_path) == [] or not (tmp_path / "outputs").exists()
+
+
+def test_shards_take_the_worst_of_their_tests(tmp_path: Path) -> None:
+    flip = "import os, sys; sys.exit(os.path.exists('ran') or open('ran', 'w').close() or 0)"
+    command = json.dumps([sys.executable, "-c", flip])
+    for index in range(2):
+        change(tmp_path, "shard.count=2", f"shard.index={index}",
+                         f"quality.tests_command={command}", f"quality.tests_dir={tmp_path}",
+                         f"hydra.run.dir={tmp_path / str(index)}")  # fmt: skip
+    shards = [str(tmp_path / str(index)) for index in range(2)]
+    main(["report", "merge", *shards, "--out", str(tmp_path / "whole")])
+    card = json.loads((tmp_path / "whole" / "scorecard.json").read_text(encoding="utf-8"))
+    assert card["quality"]["tests"]["state"] == "fail" and card["runVerdict"] == "fail"
+    assert (tmp_path / "whole" / "tests.log").exists()

@@ -4,7 +4,7 @@ Pure: no clock, no randomness, no I/O (METHOD 64–67).
 """
 
 from helix.gate.exits import exit_code
-from helix.gate.fold import FoldPlan, fold, task_of
+from helix.gate.fold import FoldPlan, fold, task_of, with_tests
 from helix.gate.spread import Said, Spread, hear, said_in
 from helix.gate.states import (
     GateRow,
@@ -39,5 +39,6 @@ __all__ = [
     "repeat_states",
     "said_in",
     "task_of",
+    "with_tests",
     "worst_state",
 ]

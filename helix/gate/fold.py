@@ -77,16 +77,9 @@ class FoldPlan:
 
 
 def fold(
-    plan: FoldPlan,
-    survey: Survey,
-    lines: Iterable[MatrixVerdictFile],
-    usage: UsageTotals,
-    tests: ChangeTests | None = None,
+    plan: FoldPlan, survey: Survey, lines: Iterable[MatrixVerdictFile], usage: UsageTotals
 ) -> Scorecard:
-    """Return the scorecard of a run; `usage` is the only part that depends on its execution.
-
-    `tests` are those of a code change: the run takes the worse of them and the rows (METHOD 38).
-    """
+    """Return the scorecard of a run; `usage` is the only part that depends on its execution."""
     selected = [entry for entry in survey.entries if entry.selected]
     rows = {row.criterion_id: RowTally(row) for row in plan.rows}
     run = RunTally()
@@ -104,10 +97,6 @@ def fold(
     states: list[GateState] = [component.verdict for component in components]
     if gaps:
         states.append("incomplete")
-    quality = None if tests is None else both(tests, worst_state(states))
-    if tests is not None and (effect := TESTED[tests.state]) is not None:
-        states.append(effect)
-        gaps += _untested(tests)
     return Scorecard(
         schema_version=SCORECARD_SCHEMA_VERSION,
         run_verdict=worst_state(states),
@@ -130,20 +119,29 @@ def fold(
         skipped_criteria=plan.skipped_criteria,
         self_evaluation=plan.subject.strip().casefold() == ITSELF,
         variance=_whole_spread(rows.values()).variance(),
-        quality=quality,
     )
 
 
-def both(tests: ChangeTests, verdict: GateState) -> Quality:
-    """Return tests and verdict beside each other; converged takes both (METHOD 38)."""
-    states = {TESTED[tests.state], verdict}
-    converged = False if "fail" in states else True if states == {"pass"} else None
-    return Quality(tests=tests, verdict=verdict, converged=converged)
+def with_tests(card: Scorecard, tests: ChangeTests | None) -> Scorecard:
+    """Return the scorecard of a code change with its tests beside its rows (METHOD 38).
 
-
-def _untested(tests: ChangeTests) -> tuple[str, ...]:
-    unknown = tests.state == "could not run"
-    return (f"the tests could not be run: {tests.reason}",) if unknown else ()
+    The run takes the worse of both, and has converged where both are green. Nothing else moves.
+    """
+    if tests is None:
+        return card
+    effect, rows = TESTED[tests.state], card.run_verdict
+    states = {effect, rows}
+    gaps = (f"the tests could not be run: {tests.reason}",) if effect == "incomplete" else ()
+    return msgspec.structs.replace(
+        card,
+        run_verdict=worst_state([rows, effect] if effect else [rows]),
+        gate=msgspec.structs.replace(card.gate, gaps=(*card.gate.gaps, *gaps)),
+        quality=Quality(
+            tests=tests,
+            verdict=rows,
+            converged=False if "fail" in states else True if states == {"pass"} else None,
+        ),
+    )
 
 
 def _validation(criteria: tuple[CriterionRow, ...]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 
 from helix.gate import FoldPlan, GateRow, Known, Policy, Trusted, fold
 from helix.model.manifest import Load, LoadFailure, ManifestEntry, Survey
-from helix.model.scorecard import ChangeTests, JudgeRecord, Ratio, Scorecard, Status, UsageTotals
+from helix.model.scorecard import JudgeRecord, Ratio, Scorecard, Status, UsageTotals
 from helix.model.verdict import (
     CodePart,
     Fidelity,
@@ -75,7 +75,13 @@ def survey(
     return Survey(entries=entries, load=Load(files=1, traces=len(ids), failures=bad))
 
 
-def plan(rows: Sequence[GateRow], **given: Any) -> FoldPlan:
+def result(
+    rows: Sequence[GateRow],
+    lines: Sequence[MatrixVerdictFile],
+    *,
+    over: Survey | None = None,
+    **plan: Any,
+) -> Scorecard:
     settings = {
         "policy": Policy(),
         "judge": JudgeRecord(backend="none", requested={}),
@@ -83,20 +89,10 @@ def plan(rows: Sequence[GateRow], **given: Any) -> FoldPlan:
         "digests": {},
     }
     settings = {"subject": "desk", "suite": "s", **settings}
-    return FoldPlan(rows=tuple(rows), **{**settings, **given})
-
-
-def result(
-    rows: Sequence[GateRow],
-    lines: Sequence[MatrixVerdictFile],
-    *,
-    over: Survey | None = None,
-    tests: ChangeTests | None = None,
-    **given: Any,
-) -> Scorecard:
+    frozen = FoldPlan(rows=tuple(rows), **{**settings, **plan})
     if over is None:
         over = survey(list(dict.fromkeys(x.trajectory_id for x in lines)))
-    return fold(plan(rows, **given), over, lines, UsageTotals(), tests)
+    return fold(frozen, over, lines, UsageTotals())
 
 
 @pytest.mark.parametrize(
