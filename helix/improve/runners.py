@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from helix.errors import ConfigError
-from helix.files import atomic_write, file_name
-from helix.improve.callee import named
+from helix.files import atomic_write, file_name, is_file
 from helix.improve.cases import case_of
 from helix.improve.programs import MOST_BYTES, ProgramError, Programs
 from helix.ingest import Input
@@ -51,12 +50,11 @@ def call_ready(config: ImproveConfig, part: Part) -> None:
     """Refuse a `python` that names no function."""
     target = config.call if part == "subject" else config.engineer_call
     key = KEYS[part][1]
-    if not target:
-        raise ConfigError(f"{key} must name a function: add {key}=FILE.py:FUNCTION")
-    try:
-        named(target)
-    except ConfigError as error:
-        raise ConfigError(f"{key}: {error}") from None
+    file, _, name = (target or "").rpartition(":")
+    if not file or not name.isidentifier():
+        raise ConfigError(f"{key} must be FILE.py:FUNCTION (got {target or 'nothing'})")
+    if not is_file(file):
+        raise ConfigError(f"{key}: {file} is no file")
 
 
 def run_command(cases: Sequence[Case], context: SubjectContext) -> Fresh:
@@ -105,7 +103,7 @@ def read_answer(context: EngineerContext) -> bytes | None:
 
 
 def _calling(target: str) -> list[str]:
-    return [sys.executable, "-B", "-m", "helix.improve.callee", target]
+    return [sys.executable, "-B", "-P", str(Path(__file__).with_name("callee.py")), target]
 
 
 def _run_programs(words: Sequence[str], cases: Sequence[Case], context: SubjectContext) -> Fresh:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from helix.app import console
@@ -12,7 +13,7 @@ from helix.app.job import Outcome
 from helix.app.waiting import told
 from helix.backends.dispatch import Tray
 from helix.files import atomic_write
-from helix.improve import improve
+from helix.improve import Improved, improve
 from helix.improve.loop import RECORD
 from helix.model.config import Config
 from helix.reports.improvement import improvement_markdown, improvement_text, request_page
@@ -31,13 +32,21 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
         tell=lambda text: console.tell(f"helix: {one_line(text)}"),
     )
     atomic_write(run_dir / PAGE, improvement_markdown(found.record).encode())
-    waits = [*found.told]
-    if waits and not found.trays:
+    waits = [*found.told, *_calibrating(found, run_dir)]
+    if found.told and not found.trays:
         waits.append(f"then type again: {typed}")
     if found.trays:
         console.tell("\n".join(told(_merged(found.trays), typed)))
     written = [os.fspath(run_dir / name) for name in (PAGE, RECORD)]
     return Outcome(improvement_text(found.record, waits, written).encode(), found.exit_code)
+
+
+def _calibrating(found: Improved, run_dir: Path) -> Iterator[str]:
+    """Yield where people decide what the last swing left to them."""
+    swing = found.record.swings[-1]
+    if found.record.ending == "undecided" and swing.calibrated:
+        run = run_dir / f"swing-{swing.swing}" / "repeat-1"
+        yield f"people decide: helix calibrate queue {shlex.quote(os.fspath(run))}"
 
 
 def _merged(trays: Sequence[Tray]) -> list[Tray]:
