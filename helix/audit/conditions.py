@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,12 +38,16 @@ TOLD: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What one execution is called, what varies in it, which interpreter and executor it has."""
+    """What one execution is called, what varies in it, which interpreter and executor it has.
+
+    `version` is that of the interpreter `python`.
+    """
 
     name: str
     varied: tuple[str, ...] = ()
     seed: int = 1
     python: str = sys.executable
+    version: str = platform.python_version()
     executor: str | None = None
 
     def environment(self, own: Mapping[str, str] = os.environ) -> dict[str, str]:

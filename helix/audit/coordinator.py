@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 import helix
 from helix.audit.conditions import Conditions, Program, singly
 from helix.audit.covering import covered
@@ -34,6 +36,7 @@ FIRST: Final = "first"
 AGAIN: Final = "again"
 APART_S: Final = 1.0
 """The first two executions start in different seconds, so that a clock in seconds shows."""
+_VERSION: Final = "import platform; print(platform.python_version())"
 Rows = Callable[[RunFiles], tuple[Criterion, ...] | str]
 
 
@@ -110,13 +113,22 @@ class _Comparison:
         return Audited(
             verdict="notMeasured" if not measured else "different" if findings else "equal",
             command=tuple(command),
-            executions=tuple(self.executions),
+            executions=tuple(self._told(one) for one in self.executions),
             score=total,
             pairs=tuple(pairs),
             findings=findings,
             coverage=self._coverage(runs),
             defects=tracked(self.asked.defects, seen) if self.asked.defects else (),
             notes=tuple(self.notes),
+        )
+
+    def _told(self, execution: Execution) -> Execution:
+        """Return an execution with its run as it is found from the folder of the audit."""
+        if self.asked.executor is None:
+            return execution
+        base = self.asked.executor.root.parent
+        return msgspec.structs.replace(
+            execution, run=Path(execution.run).relative_to(base).as_posix()
         )
 
     def _coverage(self, runs: Sequence[RunFiles]) -> Coverage:
@@ -174,10 +186,11 @@ class _Executed(_Comparison):
         return self._result(program.words, asked_for)
 
     def _explain(self, vary: Sequence[str]) -> None:
-        """Repeat the first execution as it was, and with each condition alone."""
-        alone = singly(Conditions("", tuple(vary)))
-        self._show(self._execute(Conditions(AGAIN)), "again")
-        for conditions in alone:
+        """Repeat the first execution, as often as it was varied, and vary each condition alone."""
+        for number in range(1, self.asked.times):
+            name = AGAIN if number == 1 else f"{AGAIN} {number}"
+            self._show(self._execute(Conditions(name)), "again")
+        for conditions in singly(Conditions("", tuple(vary))):
             self._show(self._execute(conditions), "alone")
 
     def _execute(self, conditions: Conditions) -> Execution:
@@ -193,7 +206,8 @@ class _Executed(_Comparison):
         for python in self.asked.pythons:
             absent = self._absent(python)
             if absent is None:
-                yield Conditions(python, python=shutil.which(python) or python), "interpreter"
+                version = _printed(python, _VERSION)
+                yield Conditions(python, python=python, version=version), "interpreter"
             else:
                 self.notes.append(f"{python} is left out: {absent}")
         yield from self._executors()
@@ -225,7 +239,7 @@ class _Executed(_Comparison):
             return "{python} stands in no word of audit.command"
         if shutil.which(python) is None:
             return "it is not here"
-        if _printed(python, "print(1)") != "1":
+        if not _printed(python, _VERSION):
             return "it does not start"
         version = _printed(python, "import helix; print(helix.__version__)")
         if not program.helix or version == helix.__version__:

@@ -83,7 +83,7 @@ class Executor:
             run=str(kept / RUN),
             identity=record.get("identity"),
             varied=conditions.varied,
-            python=conditions.python,
+            python=conditions.version if self.program.takes("python") else None,
             exit_code=code,
             failed=failed,
             started_at=record.get("startedAt"),

@@ -21,10 +21,11 @@ from helix.model.criterion import Severity
 Role = Literal["main", "again", "alone", "interpreter", "executor", "taken"]
 UPSTREAM: Final[Mapping[str, tuple[str, ...]]] = {
     "scorecard.json": ("plan.json", "manifest.jsonl", "verdicts.jsonl"),
+    "decisions.jsonl": ("verdicts.jsonl",),
     "failures.jsonl": ("verdicts.jsonl",),
     "candidates.jsonl": ("verdicts.jsonl",),
 }
-"""Artifacts that are folded from others: what differs there follows from a difference in these."""
+"""Artifacts that are made with or of others: what differs there follows from these."""
 
 _HEADLINE: Final = frozenset({"primary-signal", "render-crashes"})
 _COUNTS: Final = frozenset(
@@ -84,8 +85,8 @@ def localized(
 ) -> tuple[Finding, ...]:
     """Return the findings, the gravest first; `crashed` are executions that left no run."""
     drafts: dict[Root, _Draft] = {}
-    for key, source in _sources(shown):
-        for root, consequence in _roots(source, key, bool(dropped)):
+    for key, source, roots, consequence in _explained(shown, bool(dropped)):
+        for root in roots:
             place = _place(source, source.groups[key], consequence)
             drafts.setdefault(root, _Draft()).add(key, place, source.execution.name)
     for one in dropped:
@@ -114,24 +115,25 @@ def _sources(shown: Sequence[Shown]) -> Iterator[tuple[Key, Shown]]:
         yield from ((key, one) for one in again[:1] or alone or having[:1])
 
 
-def _roots(source: Shown, key: Key, dropped: bool) -> Iterator[tuple[Root, bool]]:
-    group = source.groups[key]
-    seen = evident(group.samples, source.first, source.execution)
-    if seen is not None:
-        yield (seen, "COMMAND"), False
-        return
-    upstream = [one for one in source.groups.values() if one.artifact in _before(group.artifact)]
-    if not upstream:
-        yield _by_role(source, group, dropped), False
-        return
-    for one in upstream:
-        by_itself = evident(one.samples, source.first, source.execution)
-        root = (by_itself, "COMMAND") if by_itself else _by_role(source, one, dropped)
-        yield root, True  # type: ignore[misc]
-
-
-def _before(artifact: str) -> tuple[str, ...]:
-    return UPSTREAM.get(artifact, ())
+def _explained(
+    shown: Sequence[Shown], dropped: bool
+) -> Iterator[tuple[Key, Shown, tuple[Root, ...], bool]]:
+    """Yield each place with who shows it, its roots, and whether it follows from another place."""
+    own: dict[Key, dict[Root, None]] = {}
+    following: list[tuple[Key, Shown, list[Key]]] = []
+    for key, source in _sources(shown):
+        group = source.groups[key]
+        seen = evident(group.samples, source.first, source.execution)
+        before = UPSTREAM.get(group.artifact, ())
+        upstream = [other for other in source.groups if other[0] in before]
+        if seen is None and upstream:
+            following.append((key, source, upstream))
+            continue
+        root: Root = (seen, "COMMAND") if seen else _by_role(source, group, dropped)
+        own.setdefault(key, {})[root] = None
+        yield key, source, (root,), False
+    for key, source, upstream in following:
+        yield key, source, tuple({root: None for k in upstream for root in own.get(k, ())}), True
 
 
 def _by_role(source: Shown, group: Group, dropped: bool) -> Root:

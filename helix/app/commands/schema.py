@@ -12,6 +12,7 @@ from helix.app import console
 from helix.errors import ExitCode, UnknownNameError, unknown
 
 SHAPES = {
+    "audit": ("helix.model.audited", "Audited", "audit.json, what an audit found"),
     "calibration": ("helix.model.calibration", "Entry", "one line of the calibration log"),
     "candidate": ("helix.model.sidelines", "CandidateLine", "one line of candidates.jsonl"),
     "change": ("helix.model.history", "Change", "one line of a living suite's history"),
@@ -64,6 +65,11 @@ SHAPES = {
     "suite": ("helix.model.criterion", "Suite", "a criteria file"),
     "task": ("helix.model.task", "JudgeTask", "a question of judge=dispatch, as a file"),
     "trace": ("helix.model.tracerecord", "TraceRecord", "one line of canonical Helix JSONL"),
+    "tracked-defects": (
+        "helix.model.tracked",
+        "TrackedDefects",
+        "a file of tracked defects, for audit.defects",
+    ),
     "validation": ("helix.model.validation", "Validation", "validation.json, a measured judge"),
     "verdict": ("helix.model.verdict", "MatrixVerdictFile", "one line of verdicts.jsonl"),
 }
