@@ -335,5 +335,6 @@
     for (const t of folded) t.open = false;
   });
 
+  current = list.querySelector("details.traj[open]");
   trajectories.start(() => { sift(); follow(); });
 })();
