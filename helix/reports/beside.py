@@ -20,7 +20,7 @@ from helix.model.plan import Plan
 from helix.model.scorecard import Scorecard
 from helix.model.sidelines import DecisionLine
 from helix.model.validation import Disagreement, Trust, Validation
-from helix.reports.since import Since, since
+from helix.reports.since import MAX_CELLS, Since, since
 from helix.runs import RunFiles
 from helix.trust import pipelines, standing
 
@@ -35,7 +35,7 @@ class Beside:
 
     `decisions` counts the lines of decisions.jsonl by kind, None where there is no such file;
     `elided` are what judges were not shown, at most 100. `labels` are the cells on which people
-    and Helix differ, by trace and criterion.
+    and Helix differ, by trace and criterion. `dataset` is None in a run of very many cells too.
     """
 
     folder: str | None = None
@@ -87,7 +87,7 @@ def beside(folder: str | None, card: Scorecard) -> Beside:
         _standings(plan, card, told.get("stateRoot")),
         _or_none(lambda: decode_line(measured.read_bytes(), Validation)),
         {(one.trace, one.criterion_id): one for one in apart},
-        _or_none(lambda: of_run(folder, 0)),
+        _or_none(lambda: of_run(folder, 0)) if card.cells.total <= MAX_CELLS else None,
         since(str(baseline), run, card.cells.total) if baseline else None,
     )
 

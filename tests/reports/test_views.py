@@ -69,7 +69,7 @@ def test_the_views_of_a_run_without_a_folder_say_that_nothing_was_recorded(
     made: RunReport,
 ) -> None:
     page = Page(render_html(made).decode())
-    assert "not recorded: the run's folder was not at hand" in page.by_id()["dataset"].text
+    assert "not recorded: the run’s folder was not at hand" in page.by_id()["dataset"].text
     text = page.by_id()["itself"].text
     assert "What the machinery did" in text and "not recorded" in text
     assert "baseline" not in page.by_id()
