@@ -18,7 +18,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from helix.app import compose as composing
-from helix.app import console, job, keys
+from helix.app import console, job, keys, sweeps
 from helix.app.arguments import verbosity_flags
 from helix.app.compose import Typed
 from helix.app.plugins import config_folders
@@ -148,12 +148,14 @@ def _sweep(
     finally:
         # Hydra saves the composed configuration there, which may hold what was meant as a secret.
         (root / "multirun.yaml").unlink(missing_ok=True)
-    codes = []
+    done = [result for batch in batches for result in batch]
+    folders = [Path(result.hydra_cfg.hydra.runtime.output_dir) for result in done]
+    codes = [job.exit_code(folder) for folder in folders]
     console.tell("")
-    for head, result in zip(heads, (r for batch in batches for r in batch), strict=True):
-        folder = Path(result.hydra_cfg.hydra.runtime.output_dir)
-        codes.append(job.exit_code(folder))
-        console.tell(f"{head}: {job.gate(folder)}, exit {int(codes[-1])}, {folder}")
+    for head, folder, code in zip(heads, folders, codes, strict=True):
+        console.tell(f"{head}: {job.gate(folder)}, exit {int(code)}, {folder}")
+    for warning in sweeps.warnings(folders):
+        console.tell(warning)
     return worst(codes)
 
 
