@@ -9,10 +9,12 @@ All other bytes are those of the artifact: order of keys, spacing and the spelli
 from __future__ import annotations
 
 import json
+import ntpath
+import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath, PureWindowsPath
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from helix.errors import ArtifactError
@@ -63,7 +65,7 @@ def masked(artifact: str, data: bytes) -> bytes:
 
     An artifact without a mask is returned as it is, whatever it holds.
     """
-    if not any(mask.artifact == artifact for mask in MASKS):
+    if not _masks(artifact):
         return data
     if not artifact.endswith(".jsonl"):
         return masked_value(artifact, data, artifact)
@@ -75,7 +77,7 @@ def masked(artifact: str, data: bytes) -> bytes:
 
 def masked_value(artifact: str, data: bytes, where: str) -> bytes:
     """Return one JSON value of an artifact masked; `where` it stands is told if it is damaged."""
-    masks = [(parse_relative(mask.path).steps, mask) for mask in MASKS if mask.artifact == artifact]
+    masks = _masks(artifact)
     if not masks or not data.strip():
         return data
     # Bytes that are not UTF-8 come back as they were.
@@ -88,6 +90,11 @@ def masked_value(artifact: str, data: bytes, where: str) -> bytes:
     except (ValueError, RecursionError) as error:
         raise ArtifactError(f"{where} is damaged: {error}") from None
     return cut.masked().encode("utf-8", "surrogateescape")
+
+
+@lru_cache
+def _masks(artifact: str) -> tuple[Rest, ...]:
+    return tuple((parse_relative(m.path).steps, m) for m in MASKS if m.artifact == artifact)
 
 
 class _Cut:
@@ -122,8 +129,12 @@ class _Cut:
             step: Step = EACH
             if closing == "}":
                 step, at = _decoder.raw_decode(self._text, at)
+                if not isinstance(step, str):
+                    raise ValueError(f"a key must be a text (character {at})")
                 at = self.space(self._past(self.space(at), ":"))
-            at = self.space(self.value(at, list(_behind(step, masks))))
+            inner = [(rest[1:], mask) for rest, mask in masks if rest and rest[0] == step]
+            end = self.value(at, inner) if inner else _decoder.raw_decode(self._text, at)[1]
+            at = self.space(end)
             if self._text[at : at + 1] == closing:
                 return at + 1
             at = self.space(self._past(at, ","))
@@ -141,18 +152,12 @@ class _Cut:
         return "".join([*parts, self._text[last:]])
 
 
-def _behind(step: Step, masks: Iterable[Rest]) -> Iterator[Rest]:
-    for rest, mask in masks:
-        if rest and rest[0] == step:
-            yield rest[1:], mask
-
-
 def _instead(value: Any, mask: Mask, text: str) -> str:
     if mask.what == "value":
         return "null"
     if not isinstance(value, str):
         return text
-    for kind in (PurePosixPath(value), PureWindowsPath(value)):
-        if kind.is_absolute():
-            return json.dumps(kind.name, ensure_ascii=False)
+    for kind in (posixpath, ntpath):
+        if kind.isabs(value):
+            return json.dumps(kind.basename(value), ensure_ascii=False)
     return text

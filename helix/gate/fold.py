@@ -27,6 +27,7 @@ from helix.gate.tally import (
     repeat_states,
     unsteady,
 )
+from helix.model.lines import portable
 from helix.model.manifest import ManifestEntry, Survey
 from helix.model.scorecard import (
     SCORECARD_SCHEMA_VERSION,
@@ -280,7 +281,9 @@ def _gaps(
         gaps.append(f"{_many(len(run.cut), 'trace')} could not be judged, being cut off or empty")
     if survey.load.failures:
         first = survey.load.failures[0]
-        place = f"{first.file}:{first.line}" if first.line else first.file
+        # Without the folders of this machine, which are no part of what was decided.
+        file = portable(first.file)
+        place = f"{file}:{first.line}" if first.line else file
         unread = _many(len(survey.load.failures), "record")
         gaps.append(f"{unread} could not be read (first: {place})")
     passed = {row.criterion_id for row in criteria if row.gate in ("pass", None)}

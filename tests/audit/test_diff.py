@@ -13,6 +13,7 @@ from helix.audit import COMPARED, diff_runs
 from helix.demo.generator import write
 from helix.errors import ArtifactError
 from helix.model.audit import ArtifactDiff, Diff
+from helix.runs import RunFiles
 
 SUITE = """\
 suite: small
@@ -28,13 +29,15 @@ criteria:
 
 @pytest.fixture
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """Two runs of the same traces, given by absolute paths below two folders."""
+    """Two runs of the same traces, one of them broken, by absolute paths below two folders."""
     folders = []
     for name in ("here", "there"):
         place = tmp_path / name
         place.mkdir()
         monkeypatch.chdir(place)
         write(place / "traces.jsonl")
+        with open(place / "traces.jsonl", "a", encoding="utf-8") as file:
+            file.write("{broken\n")
         (place / "suite.yaml").write_text(SUITE, encoding="utf-8")
         helix.evaluate(place / "traces.jsonl", place / "suite.yaml", run_dir=place / "run")
         folders.append(place / "run")
@@ -58,6 +61,10 @@ def test_runs_of_one_source_in_two_folders_are_equal_after_masking(
     assert {one.status for one in found.artifacts} == {"equal"} and not found.different
     raw = [(run / "manifest.jsonl").read_bytes() for run in runs]
     assert raw[0] != raw[1], "the folders of the traces are in the manifest, and are masked"
+    cards = [RunFiles(run).scorecard() for run in runs]
+    assert cards[0].load.failures != cards[1].load.failures
+    assert cards[0].gate.gaps == cards[1].gate.gaps, "no words hold a folder of this machine"
+    assert "traces.jsonl:69" in cards[0].gate.gaps[-1] or "traces.jsonl:69" in cards[0].gate.gaps[0]
 
 
 def test_the_first_place_is_named_with_line_path_and_both_values(runs: tuple[Path, Path]) -> None:
