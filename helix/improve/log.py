@@ -75,8 +75,10 @@ def read_steps(folder: Path) -> list[Step]:
 
 def append(folder: Path, step: Step) -> None:
     """Add a line, and have it on disk before anything rests on it."""
-    with open(folder / SWINGS, "a+b") as file:
-        _drop_half_a_line(file.fileno())
+    path = folder / SWINGS
+    with open(path, "r+b" if path.exists() else "xb") as file:
+        file.seek(_whole(path.read_bytes()))
+        file.truncate()
         file.write(encode_line(step) + b"\n")
         file.flush()
         os.fsync(file.fileno())
@@ -139,10 +141,6 @@ def _scored(state: Past, score: Score) -> Past:
     return replace(state, score=score, rounds=rounds)
 
 
-def _drop_half_a_line(handle: int) -> None:
-    size = os.fstat(handle).st_size
-    at = size
-    while at and os.pread(handle, 1, at - 1) != b"\n":
-        at -= 1
-    if at != size:
-        os.ftruncate(handle, at)
+def _whole(data: bytes) -> int:
+    """Return where the last line ends; a killed process may have left half a line behind it."""
+    return data.rfind(b"\n") + 1

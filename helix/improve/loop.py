@@ -189,7 +189,7 @@ class _Loop:
         else:
             lost = {**fresh.lost, **self._judged(repeat, fresh.files)}
             now.lost |= {(case, repeat): why for case, why in lost.items()}
-            self.tell(self._told(repeat, lost))
+            self.tell(self._told(repeat, len(lost)))
         return None if now.todo else self._spread()
 
     def _judged(self, repeat: int, files: Mapping[str, Path]) -> dict[str, str]:
@@ -233,8 +233,7 @@ class _Loop:
             raise HelixError(f"{run_dir}: an internal error kept {done.broken} traces from a line")
         if done.pending:
             self.now.trays += done.trays
-            told = f"{done.pending} traces of {run_dir} wait for answers"
-            self.now.waits.append(("verdicts", told))
+            self.now.waits.append(("verdicts", f"answer the questions of {run_dir}"))
         return done.pending
 
     def _spread(self) -> Ending | None:
@@ -263,7 +262,7 @@ class _Loop:
             run_dir = swing / f"again-{repeat}"
             traces = sorted(trace for run, trace in unclear if run == repeat)
             config = again(self._configured(repeat), traces, self.own.repeats)
-            self.tell(f"judging {len(traces)} traces of repeat {repeat} again")
+            self.tell(f"traces of repeat {repeat} that are judged again: {len(traces)}")
             if not self._evaluate(config, run_dir):
                 files = {c: f for c, f in now.files[repeat].items() if (c, repeat) not in now.lost}
                 now.measured[repeat].append(measured(run_dir, repeat, files))
@@ -346,7 +345,7 @@ class _Loop:
         cases = len({case.case for case in request.failing_cases})
         target = request.remedy_target
         self._note(self._step("requested", request=request.id, target=target, cases=cases))
-        self.tell(f"{request.id}: {cases} cases, {target}: {where}")
+        self.tell(f"{request.id}, to change the {target}: {where}")
 
     def _end(self, ending: Ending) -> Improved:
         code = EXITS.get(ending, ExitCode.FAIL)
@@ -361,12 +360,11 @@ class _Loop:
     def _configured(self, repeat: int) -> Config:
         return configured(self.config, self.now.files[repeat], repeat, self.past.mark.version)
 
-    def _told(self, repeat: int, lost: dict[str, str]) -> str:
-        without = f", {len(lost)} without an answer" if lost else ""
-        return (
-            f"swing {self.past.swing}, repeat {repeat} of {self.own.repeats}: "
-            f"{len(self.setup.cases)} cases{without}"
-        )
+    def _told(self, repeat: int, lost: int) -> str:
+        head, total = f"swing {self.past.swing}, repeat {repeat} of", len(self.setup.cases)
+        measured = repeat in self.now.measured or lost == total
+        answered = f"{total - lost} of {total} cases have all answers"
+        return f"{head} {self.own.repeats}: {answered if measured else 'waits for answers'}"
 
     def _swing(self) -> Path:
         return self.folder / f"swing-{self.past.swing}"

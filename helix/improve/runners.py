@@ -71,14 +71,14 @@ def read_directory(cases: Sequence[Case], context: SubjectContext) -> Fresh:
     """Take the traces that somebody records into a folder, or wait for them."""
     base = context.config.dir
     own = Path(base) / f"swing-{context.swing}" / f"repeat-{context.repeat}" if base else None
-    return _recorded(cases, context, own or context.folder)
+    return _recorded(cases, context.format, own or context.folder)
 
 
 def ask_human(cases: Sequence[Case], context: SubjectContext) -> Fresh:
     """Write down what is to be run, and take the traces that somebody records, or wait for them."""
     asked = b"".join(encode_line(dict(case.input)) + b"\n" for case in cases)
     atomic_write(context.aside / "cases.jsonl", asked)
-    fresh = _recorded(cases, context, context.folder)
+    fresh = read_directory(cases, context)
     told = f"the inputs of the cases are in {context.aside / 'cases.jsonl'}"
     return Fresh(fresh.files, fresh.lost, fresh.waiting, f"{fresh.told}; {told}")
 
@@ -181,12 +181,12 @@ def _filled(word: str, places: Mapping[str, str]) -> str:
     return word
 
 
-def _recorded(cases: Sequence[Case], context: SubjectContext, folder: Path) -> Fresh:
+def _recorded(cases: Sequence[Case], form: str, folder: Path) -> Fresh:
     known = {case.id for case in cases}
     files: dict[str, Path] = {}
     twice: set[str] = set()
     if folder.is_dir() and any(folder.iterdir()):
-        for item in Input.open(str(folder), context.format, load()):
+        for item in Input.open(str(folder), form, load()):
             case = case_of(item, known) if isinstance(item, Trace) else None
             if isinstance(item, Trace) and case is not None:
                 twice |= {case} & files.keys()
@@ -198,5 +198,5 @@ def _recorded(cases: Sequence[Case], context: SubjectContext, folder: Path) -> F
     waiting = tuple(case.id for case in cases if case.id not in files)
     more = f" and {len(waiting) - _NAMED} more" if len(waiting) > _NAMED else ""
     named = ", ".join(waiting[:_NAMED]) + more
-    told = f"record one trace of each of {named} into {shlex.quote(str(folder))}"
+    told = f"record a trace of each of these cases into {shlex.quote(str(folder))}: {named}"
     return Fresh(files, {}, waiting, told)

@@ -35,11 +35,11 @@ _HEAD = ("swing", "flapping", "passes", "gap", "failing", "request", "response")
 
 
 def improvement_text(found: Improvement, told: Sequence[str], written: Sequence[str]) -> str:
-    """Return the terminal text, at most 80 columns; `told` is what is waited for."""
+    """Return the terminal text; `told` are the lines on what is to be done next."""
     lines = [*_table(found), ""]
     for swing in found.swings:
         lines += [line for text in _notes(swing, one_line) for line in wrapped(text)]
-    lines += [line for text in told for line in wrapped(f"Next: {text}")]
+    lines += told
     lines += [f"Written: {file}" for file in written]
     lines += wrapped(f"Improve: {_sentence(found)}.")
     return "\n".join(lines) + "\n"

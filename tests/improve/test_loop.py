@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from helix.calibrate import Desk
-from helix.errors import ConfigError, ExitCode
+from helix.errors import ArtifactError, ConfigError, ExitCode
 from helix.improve import ChangeRequest
 from helix.model.scorecard import Ratio
 from helix.registry import Case, EngineerContext, SubjectContext
@@ -389,3 +389,49 @@ def test_a_judge_that_cannot_be_reached_leaves_the_loop_incomplete(tmp_path: Pat
     assert (swing.score.under_sampled, len(swing.score.lost)) == (("mug",), 3)
     (tmp_path / "desk" / "judge.py").write_text(JUDGE, "utf-8")
     assert bench.run(tmp_path, settings, registry_of=registry_of).record.ending == "full-green"
+
+
+def test_wherever_a_loop_was_cut_off_it_comes_to_the_same_end(tmp_path: Path) -> None:
+    here = bench.desk(tmp_path)
+    (here / "suite.yaml").write_text(PRESENCE, "utf-8")
+    own = {"subject": "toy", "engineer": "toy", "subject_files": [], "repeats": 2}
+    settings = bench.config(tmp_path, {**own, "cases": ["mug"]})
+
+    def agent(case: Case, context: SubjectContext) -> dict[str, Any]:
+        said = "" if context.swing == 1 else "well"
+        call = {"id": "o0", "type": "TOOL", "name": "find_order", "output": {}}
+        made = mended(case, context)
+        return {**made, "output": {"response": said}, "observations": [call]}
+
+    def amend(context: EngineerContext) -> bytes:
+        request = ChangeRequest.model_validate_json(context.request.read_bytes())
+        if request.remedy_target == "agentspec":
+            said = {"request": request.id, "decision": "rejected", "note": "it says so already"}
+        else:
+            said = {"request": request.id, "decision": "amended", "subjectVersion": "v2"}
+        return json.dumps(said).encode()
+
+    registry_of = bench.registry_with(agent, amend)
+    whole = bench.run(tmp_path, settings, registry_of=registry_of).record
+    assert (whole.ending, len(whole.swings)) == ("full-green", 2)
+    log = tmp_path / "loop" / "swings.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    names = [step["step"] for step in bench.steps(tmp_path)]
+    assert names == [
+        "began", "evaluated", "evaluated", "scored", "requested", "answered", "requested",
+        "answered", "evaluated", "evaluated", "scored", "ended",
+    ]  # fmt: skip
+    for kept in range(len(lines)):
+        log.write_bytes(b"".join(lines[:kept]) + lines[kept][: len(lines[kept]) // 2])
+        again = bench.run(tmp_path, settings, registry_of=registry_of).record
+        assert (again.ending, again.flapping, again.gap) == ("full-green", 0, whole.gap)
+        assert again.swings == whole.swings, f"after {kept} lines"
+        assert [step["step"] for step in bench.steps(tmp_path)] == names
+
+
+def test_a_damaged_log_is_refused_by_its_line(tmp_path: Path) -> None:
+    bench.desk(tmp_path)
+    (tmp_path / "loop").mkdir()
+    (tmp_path / "loop" / "swings.jsonl").write_text('{"step": "danced"}\n', "utf-8")
+    with pytest.raises(ArtifactError, match=r"swings\.jsonl:1 is damaged"):
+        bench.run(tmp_path, bench.config(tmp_path, bench.engineer(tmp_path, "mend")))

@@ -12,12 +12,14 @@ from helix.app import console
 from helix.app.job import Outcome
 from helix.app.waiting import told
 from helix.backends.dispatch import Tray
+from helix.errors import ExitCode
 from helix.files import atomic_write
 from helix.improve import Improved, improve
 from helix.improve.loop import RECORD
 from helix.model.config import Config
 from helix.reports.improvement import improvement_markdown, improvement_text, request_page
 from helix.reports.visible import one_line
+from helix.reports.words import wrapped
 
 PAGE = "improve.md"
 
@@ -32,21 +34,22 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
         tell=lambda text: console.tell(f"helix: {one_line(text)}"),
     )
     atomic_write(run_dir / PAGE, improvement_markdown(found.record).encode())
-    waits = [*found.told, *_calibrating(found, run_dir)]
-    if found.told and not found.trays:
-        waits.append(f"then type again: {typed}")
-    if found.trays:
-        console.tell("\n".join(told(_merged(found.trays), typed)))
+    waits = [*_next(found, run_dir), *told(_merged(found.trays), typed)]
+    if found.exit_code is ExitCode.WAITING and not found.trays:
+        waits += ["Then run the same command again:", f"  {typed}"]
     written = [os.fspath(run_dir / name) for name in (PAGE, RECORD)]
     return Outcome(improvement_text(found.record, waits, written).encode(), found.exit_code)
 
 
-def _calibrating(found: Improved, run_dir: Path) -> Iterator[str]:
-    """Yield where people decide what the last swing left to them."""
+def _next(found: Improved, run_dir: Path) -> Iterator[str]:
+    """Yield what is waited for, or where people decide what the last swing left to them."""
+    if not found.trays:
+        for text in found.told:
+            yield from wrapped(f"Next: {one_line(text)}")
     swing = found.record.swings[-1]
     if found.record.ending == "undecided" and swing.calibrated:
         run = run_dir / f"swing-{swing.swing}" / "repeat-1"
-        yield f"people decide: helix calibrate queue {shlex.quote(os.fspath(run))}"
+        yield f"Next: people decide: helix calibrate queue {shlex.quote(os.fspath(run))}"
 
 
 def _merged(trays: Sequence[Tray]) -> list[Tray]:
