@@ -152,6 +152,7 @@ def _recording(reply: Reply, question: Question) -> Recording:
         usage=reply.usage,
         effective=reply.effective,
         made_by=reply.made_by or question.pin.identity,
+        draw=reply.draw,
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from helix.backends.faults import Refused, meaning
@@ -130,6 +130,7 @@ class LiteLLM:
             reasoning=self._clean(str(reasoning)) if reasoning else None,
             usage=_usage(response, pin, text),
             effective=_effective(sent),
+            draw=_draw(response, self._clean),
         )
 
     def _ends_the_run(self, pin: Pin, refused: Refused) -> PinError:
@@ -253,6 +254,12 @@ def missing_keys(model: str) -> list[str]:
     if needed["keys_in_environment"]:
         return []
     return [name for name in needed["missing_keys"] if name.endswith("_API_KEY")]
+
+
+def _draw(response: Any, clean: Callable[[str], str]) -> str | None:
+    """Return what the provider calls an answer; with its time, since some servers count to 999."""
+    name, at = getattr(response, "id", None), getattr(response, "created", None)
+    return clean(f"{name} {at}") if name and at else None
 
 
 def _returned(model: Any, pinned: str) -> str | None:

@@ -59,6 +59,7 @@ class Recording(Shape, frozen=True, kw_only=True):
     effective: dict[str, Any] | None = None
     made_by: str | None = None
     made_how: str | None = None
+    draw: str | None = None
 
 
 class Mailbox:
@@ -84,13 +85,15 @@ class Mailbox:
 class Recordings:
     """The recorded replies of a folder, by recording key; texts stay on disk until asked for.
 
-    Raises ArtifactError for a line that is no recording, and for one key with two replies.
+    Raises ArtifactError for a line that is no recording, for one key with two replies, and for one
+    draw under two replicates, which is no repeat (METHOD 73).
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._headers: dict[Path, RecordingHeader] = {}
         self._places: dict[str, tuple[Path, int, int]] = {}
+        self._draws: dict[tuple[str, str], tuple[int, Path, int]] = {}
         for file in sorted(folder.glob("*.jsonl")):
             self._index(file)
 
@@ -116,6 +119,7 @@ class Recordings:
             usage=found.usage or Usage(),
             effective=found.effective,
             made_by=found.made_by or self._headers[place[0]].made_by,
+            draw=found.draw,
             source="recorded",
         )
 
@@ -154,6 +158,18 @@ class Recordings:
             raise ArtifactError(
                 f"{file}, line {number}: key {key} has another reply in {first[0]}, "
                 f"line {first[1]}; keep one of them"
+            )
+        if found.draw is not None:
+            self._once(found, found.draw, file, number)
+
+    def _once(self, found: Recording, draw: str, file: Path, number: int) -> None:
+        at = found.unit.replicate
+        known = (unit_key(msgspec.structs.replace(found.unit, replicate=0)), draw)
+        first, where, line = self._draws.setdefault(known, (at, file, number))
+        if first != at:
+            raise ArtifactError(
+                f"{file}, line {number}: the answer '{draw}' under replicate {at} is the one under "
+                f"replicate {first} in {where}, line {line}; one draw is one repeat: keep one"
             )
 
     def _read(self, place: tuple[Path, int, int]) -> Recording:
@@ -194,6 +210,7 @@ def recording(
         effective=reply.effective,
         made_by=made_by or reply.made_by,
         made_how=made_how,
+        draw=reply.draw,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, TypeVar
@@ -14,13 +14,14 @@ from helix.engine.limits import Limits, wait_before
 from helix.engine.meter import Meter
 from helix.engine.pace import Told, pause
 from helix.errors import BackendError, HelixError, PinError
-from helix.model.request import NoReply, Pending, Reply, ReplySource, Request, Unavailable
+from helix.model.request import NoReply, Pending, Reply, ReplySource, Request, Unavailable, Unit
 from helix.redaction import redacted, redacted_in
 from helix.registry import Backend, Judge
 
 A = TypeVar("A", Reply | NoReply, Reply | NoReply | Unavailable)
 _STOPPED = NoReply("unavailable", "nobody waited for this any more, so it was not asked")
 _TOLD = 500
+_LOOKED_BACK = 64
 
 
 def _unheard(what: str, seconds: float) -> None:
@@ -74,6 +75,7 @@ class Asker:
         self._usable = usable
         self._drawn: set[str] = set()
         self._flights: dict[str, _Flight] = {}
+        self._draws: dict[tuple[str, str], int] = {}
         self._stopped = asyncio.Event()
 
     async def __aenter__(self) -> Asker:
@@ -139,6 +141,8 @@ class Asker:
         async def fly() -> Reply | NoReply:
             try:
                 answer = await self._attempts(request, key, flight, told)
+                if isinstance(answer, Reply) and (other := self._drawn_as(request, answer)):
+                    return other
                 if self._store is not None and isinstance(answer, Reply):
                     return self._store.put(key, answer, instead_of=stale, asked=request)
                 return answer
@@ -149,6 +153,37 @@ class Asker:
         # An exception is looked at here too, since all who waited for it may be gone.
         flight.task.add_done_callback(lambda task: task.cancelled() or task.exception())
         return flight
+
+    def _drawn_as(self, request: Request, reply: Reply) -> NoReply | None:
+        """Return why a reply is no repeat: it was drawn under another replicate (METHOD 73).
+
+        A cache between here and the model gives one answer twice. Kept replies are looked at too,
+        since the repeats of a sweep are drawn by one run each.
+        """
+        if reply.draw is None:
+            return None
+        own = request.unit.replicate
+        known = (msgspec.structs.replace(request, unit=_plain(request)).recording_key, reply.draw)
+        first = self._draws.setdefault(known, own)
+        if first == own and self._store is not None:
+            first = next(self._kept_as(request, reply.draw), own)
+        if first == own:
+            return None
+        return NoReply(
+            "judge-error",
+            f"the answer to replicate {own} is the one to replicate {first} ('{reply.draw}'): one "
+            "draw is one repeat; turn off the cache between Helix and the model",
+        )
+
+    def _kept_as(self, request: Request, draw: str) -> Iterator[int]:
+        """Yield the earlier replicates, the nearest ones, under which a draw is kept."""
+        own = request.unit.replicate
+        for at in range(max(0, own - _LOOKED_BACK), own):
+            unit = msgspec.structs.replace(request.unit, replicate=at)
+            asked = msgspec.structs.replace(request, unit=unit)
+            kept = self._store.get(asked.cache_key(self._judge.protocol)) if self._store else None
+            if kept is not None and kept.draw == draw:
+                yield at
 
     async def _landed(self, flight: _Flight) -> Reply | NoReply:
         flight.waiting += 1
@@ -238,6 +273,11 @@ class Asker:
         except (msgspec.ValidationError, TypeError, ValueError) as error:
             named = f"backend '{self._judge.name}' returned no sound Reply: {error}"
             return NoReply("judge-error", redacted(named)[:_TOLD])
+
+
+def _plain(request: Request) -> Unit:
+    """Return what a request is about, whichever repeat of it it is."""
+    return msgspec.structs.replace(request.unit, replicate=0)
 
 
 def _from(answer: A, source: ReplySource) -> A:

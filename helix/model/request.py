@@ -172,7 +172,11 @@ class Usage(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Reply(msgspec.Struct, frozen=True, rename="camel"):
-    """What came back, as it came: text, reasoning apart, finish reason, model, usage."""
+    """What came back, as it came: text, reasoning apart, finish reason, model, usage.
+
+    `draw` is what the provider calls this answer, by which one that comes back a second time is
+    known; null where it has no name.
+    """
 
     text: str
     finish_reason: str | None = None
@@ -181,6 +185,7 @@ class Reply(msgspec.Struct, frozen=True, rename="camel"):
     usage: Usage = Usage()
     effective: dict[str, Any] | None = None
     made_by: str | None = None
+    draw: str | None = None
     source: ReplySource = "live"
 
 

@@ -133,6 +133,7 @@ def test_what_came_back_is_handed_on_as_it_came(fault: str) -> None:
         "returned_model": "openai/m1",
         "usage": Usage(2, 5, None),
         "effective": {"temperature": 0.0, "structuredOutput": "json_schema"},
+        "draw": "chatcmpl-1 1",
     }
     assert reply == Reply(**{**as_told, **REPLIES[fault]})
 

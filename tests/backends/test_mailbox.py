@@ -213,3 +213,22 @@ def test_what_is_no_plain_file_is_named_and_never_opened(tmp_path: Path, plant: 
     with pytest.raises(ArtifactError, match=r"odd\.jsonl must be a file of recordings"):
         Recordings(tmp_path)
     assert not is_recordings(tmp_path / "odd.jsonl")
+
+
+def test_one_draw_under_two_replicates_is_refused_and_equal_texts_are_not(tmp_path: Path) -> None:
+    first, second = request(0), request(0, replicate=1)
+    same = Reply(text="{}", returned_model="m-1")
+    write(tmp_path, (first, same), (second, same))
+    assert ask(replay(tmp_path), second).text == "{}"
+    named = msgspec.structs.replace(same, draw="answer-7")
+    write(tmp_path, (first, named), (second, named))
+    with pytest.raises(ArtifactError, match="'answer-7' under replicate 1 is the one under repli"):
+        replay(tmp_path)
+    write(tmp_path, (first, named), (request(1, replicate=1), named))
+    assert ask(replay(tmp_path), first).draw == "answer-7"
+
+
+def test_a_recording_serves_the_replicate_that_it_was_drawn_under_alone(tmp_path: Path) -> None:
+    write(tmp_path, (request(0), Reply(text="{}", returned_model="m-1")))
+    with pytest.raises(Unavailable, match="replicate 1"):
+        ask(replay(tmp_path), request(0, replicate=1))

@@ -362,3 +362,31 @@ def test_a_backend_that_does_not_open_is_named() -> None:
 
     with pytest.raises(BackendError, match="'replaying' could not be opened: OSError: no socket"):
         run(ask_all(Asker(REPLAYING, _Broken(), Limits()), [request()]))
+
+
+def repeat(at: int) -> Request:
+    one = request()
+    return msgspec.structs.replace(one, unit=msgspec.structs.replace(one.unit, replicate=at))
+
+
+def test_one_draw_for_two_replicates_is_refused_in_a_run_and_between_runs(tmp_path: Path) -> None:
+    def cached(asked: Request) -> Reply:
+        return Reply(text="{}", draw="answer-7" if asked.unit.replicate < 3 else "answer-8")
+
+    with open_cache(str(tmp_path)) as store:
+        first, second = run(ask_all(asker(cached, store=store)[0], [repeat(0), repeat(1)]))
+        assert isinstance(first, Reply) and isinstance(second, NoReply)
+        assert second.cause == "judge-error"
+        assert "to replicate 1 is the one to replicate 0 ('answer-7')" in second.text
+        later = [repeat(2), repeat(3), repeat(0)]
+        answers = run(ask_all(asker(cached, store=store)[0], later))
+        assert [type(answer) for answer in answers] == [NoReply, Reply, Reply]
+        assert store.stats().replies == 2
+
+
+def test_answers_without_a_name_may_be_alike(tmp_path: Path) -> None:
+    with open_cache(str(tmp_path)) as store:
+        asking, _ = asker(lambda _: "{}", store=store)
+        answers = run(ask_all(asking, [repeat(0), repeat(1)]))
+        assert all(isinstance(answer, Reply) for answer in answers)
+        assert store.stats().replies == 2
