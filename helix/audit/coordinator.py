@@ -26,6 +26,7 @@ from helix.audit.executions import Executor, refuse_shared, taken
 from helix.audit.localizing import Role, Shown, localized
 from helix.audit.pinned import dropped
 from helix.audit.tracking import Seen, tracked
+from helix.errors import ArtifactError
 from helix.model.audited import Audited, Coverage, Execution, Pair
 from helix.model.criterion import Criterion
 from helix.model.tracked import TrackedDefects
@@ -79,37 +80,38 @@ class _Comparison:
     shown: list[Shown] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def _show(self, execution: Execution, role: Role) -> bool:
+    def _show(self, at: int, role: Role) -> bool:
         """Hold an execution against the first; return whether anything differs."""
-        first = self.executions[0]
+        first, execution = self.executions[0], self.executions[at]
         refuse_shared(self.executions, self.asked.own)
         if execution.failed is not None:
             return True
         a, b = Path(first.run), Path(execution.run)
+        groups = differing(a, b)
         found = score([RunFiles(a), RunFiles(b)], self.asked.dimensions)
-        one = Shown(role, first, execution, differing(a, b), found.different)
-        self.shown.append(one)
-        return bool(one.groups)
+        self.shown.append(Shown(role, first, execution, groups, found.different))
+        return bool(self.shown[-1].groups)
 
-    def _result(self, command: Sequence[str], asked_for: Sequence[Execution]) -> Audited:
-        finished = [one for one in asked_for if one.failed is None]
+    def _result(self, command: Sequence[str], asked_for: int) -> Audited:
+        """Return the result; the first `asked_for` executions are scored, the others explain."""
+        finished = [one for one in self.executions[:asked_for] if one.failed is None]
         crashed = [one for one in self.executions if one.failed is not None]
-        measured = bool(finished) and self.executions[0].failed is None and len(asked_for) > 1
+        measured = self.executions[0].failed is None and asked_for > 1
         runs = [RunFiles(Path(one.run)) for one in finished] if measured else []
         pairs = [
-            Pair(a=finished[0].name, b=one.name, diff=diff_runs(runs[0].folder, Path(one.run)))
-            for one in finished[1:]
-            if measured
+            Pair(a=finished[0].name, b=one.name, diff=diff_runs(runs[0].folder, run.folder))
+            for one, run in list(zip(finished, runs, strict=False))[1:]
         ]
         total = score(runs, self.asked.dimensions) if len(runs) > 1 else None
         lost = [
-            x
-            for run, one in zip(runs, finished, strict=True)
-            for x in dropped(run.folder, one.name)
+            parameter
+            for one, run in zip(finished, runs, strict=False)
+            for parameter in dropped(run.folder, one.name)
         ]
         findings = localized(self.shown, lost, crashed) if measured else ()
         varied = frozenset(name for one in finished for name in one.varied)
-        seen = Seen(runs, pairs, total, findings, varied)
+        executed = self.asked.executor is not None
+        seen = Seen(runs, pairs, total, findings, varied, executed)
         return Audited(
             verdict="notMeasured" if not measured else "different" if findings else "equal",
             command=tuple(command),
@@ -146,8 +148,8 @@ class _Taken(_Comparison):
     def audited(self) -> Audited:
         self.executions = [taken(folder) for folder in self.asked.runs]
         refuse_shared(self.executions, self.asked.own)
-        for execution in self.executions[1:]:
-            self._show(execution, "taken")
+        for at in range(1, len(self.executions)):
+            self._show(at, "taken")
         unknown = [one.name for one in self.executions if one.identity is None]
         if unknown:
             self.notes.append(f"who made it is not recorded: {', '.join(unknown)}")
@@ -156,7 +158,7 @@ class _Taken(_Comparison):
             self.notes.append(
                 "the runs decide by different plans, so that differences may be meant"
             )
-        return self._result((), self.executions)
+        return self._result((), len(self.executions))
 
 
 class _Executed(_Comparison):
@@ -169,33 +171,39 @@ class _Executed(_Comparison):
         self.on_execution = on_execution
 
     def audited(self) -> Audited:
-        asked, program = self.asked, self.executor.program
-        vary = tuple(self._variable(program))
-        first = self._execute(Conditions(FIRST))
-        asked_for = [first]
-        differs = False
+        vary = tuple(self._variable(self.executor.program))
+        first, differs = self._execute(Conditions(FIRST)), False
         if first.failed is None:
-            wait = (first.started_at or 0) + asked.apart_s - time.time()
-            time.sleep(max(0.0, min(wait, asked.apart_s)))
+            wait = (first.started_at or 0) + self.asked.apart_s - time.time()
+            time.sleep(max(0.0, min(wait, self.asked.apart_s)))
             for conditions, role in self._others(vary):
-                execution = self._execute(conditions)
-                asked_for.append(execution)
-                differs |= self._show(execution, role)
+                differs |= self._showing(conditions, role)
+        asked_for = len(self.executions)
         if differs:
             self._explain(vary)
-        return self._result(program.words, asked_for)
+        return self._result(self.executor.program.words, asked_for)
 
     def _explain(self, vary: Sequence[str]) -> None:
         """Repeat the first execution, as often as it was varied, and vary each condition alone."""
         for number in range(1, self.asked.times):
             name = AGAIN if number == 1 else f"{AGAIN} {number}"
-            self._show(self._execute(Conditions(name)), "again")
+            self._showing(Conditions(name), "again")
         for conditions in singly(Conditions("", tuple(vary))):
-            self._show(self._execute(conditions), "alone")
+            self._showing(conditions, "alone")
+
+    def _showing(self, conditions: Conditions, role: Role) -> bool:
+        self._execute(conditions)
+        return self._show(len(self.executions) - 1, role)
 
     def _execute(self, conditions: Conditions) -> Execution:
+        """Execute; a run that cannot be compared, being damaged, is none."""
         self.on_execution(conditions.name)
         execution = self.executor.execute(conditions, len(self.executions) + 1)
+        if execution.failed is None:
+            try:
+                differing(Path(execution.run), Path(execution.run))
+            except ArtifactError as error:
+                execution = msgspec.structs.replace(execution, failed=str(error))
         self.executions.append(execution)
         return execution
 
@@ -207,7 +215,8 @@ class _Executed(_Comparison):
             absent = self._absent(python)
             if absent is None:
                 version = _printed(python, _VERSION)
-                yield Conditions(python, python=python, version=version), "interpreter"
+                varied = ("interpreter",)
+                yield Conditions(python, varied, python=python, version=version), "interpreter"
             else:
                 self.notes.append(f"{python} is left out: {absent}")
         yield from self._executors()
@@ -221,7 +230,7 @@ class _Executed(_Comparison):
                 known = ", ".join(self.asked.known_executors)
                 self.notes.append(f"executor {name} is left out: not installed (known: {known})")
             elif name != program.executor:
-                yield Conditions(f"executor {name}", executor=name), "executor"
+                yield Conditions(f"executor {name}", ("executor",), executor=name), "executor"
 
     def _variable(self, program: Program) -> Iterator[str]:
         for name in self.asked.vary:

@@ -57,7 +57,10 @@ class _Found:
 
 
 def differing(a: Path, b: Path) -> dict[Key, Group]:
-    """Return where two runs differ, in the order of artifacts and of paths as they are met."""
+    """Return where two runs differ, in the order of artifacts and of paths as they are met.
+
+    ArtifactError for a file that cannot be masked, not being JSON.
+    """
     groups: dict[Key, Group] = {}
     for artifact in COMPARED:
         for line, found in _of_artifact(artifact, a / artifact, b / artifact):

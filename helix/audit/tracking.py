@@ -22,6 +22,15 @@ from helix.model.audited import Finding, Pair, Status, Tracked
 from helix.model.tracked import PassCondition, TrackedDefects
 from helix.runs import RunFiles
 
+_NEEDED: Final[Mapping[str, str]] = {
+    **{mechanism: condition for condition, mechanism in BY_CONDITION.items()},
+    "path": "directory",
+    "interpreter": "interpreter",
+    "executor": "executor",
+}
+"""What must have varied for a mechanism to show."""
+
+_SHOWN_BY_VALUES: Final = frozenset({"clock", "path", "float-text", "dropped-parameter"})
 Answer = tuple[Status, str]
 _ORDER: Final[Sequence[Status]] = ("doesNotHold", "couldNotBeChecked", "holds")
 
@@ -30,7 +39,8 @@ _ORDER: Final[Sequence[Status]] = ("doesNotHold", "couldNotBeChecked", "holds")
 class Seen:
     """What an audit saw of the executions that were asked for: the finished runs, and the rest.
 
-    `pairs` are of the first run and each other one. `varied` are the conditions that varied.
+    `pairs` are of the first run and each other one. `varied` are the conditions that varied;
+    `executed` is False for finished runs, of which only the values say why they differ.
     """
 
     runs: Sequence[RunFiles]
@@ -38,6 +48,7 @@ class Seen:
     score: DeterminismScore | None
     findings: Sequence[Finding]
     varied: frozenset[str]
+    executed: bool = True
 
 
 def load_defects(file: str, dimensions: Sequence[str]) -> TrackedDefects:
@@ -145,9 +156,12 @@ def _no_finding(seen: Seen, asked: Any) -> Answer:
     found = [one.id for one in seen.findings if one.mechanism == asked]
     if found:
         return "doesNotHold", f"found: {', '.join(found)}"
-    needed = next((c for c, mechanism in BY_CONDITION.items() if mechanism == asked), None)
-    if len(seen.runs) < 2 or (needed is not None and needed not in seen.varied):
-        return "couldNotBeChecked", f"{needed or 'nothing'} was not varied"
+    if len(seen.runs) < 2:
+        return "couldNotBeChecked", "less than two executions are finished"
+    if not seen.executed and asked not in _SHOWN_BY_VALUES:
+        return "couldNotBeChecked", "finished runs do not show it"
+    if seen.executed and asked in _NEEDED and _NEEDED[asked] not in seen.varied:
+        return "couldNotBeChecked", f"{_NEEDED[asked]} was not varied"
     return "holds", "nothing of the kind was found"
 
 

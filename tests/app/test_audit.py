@@ -155,7 +155,7 @@ def test_a_live_judge_is_warned_about(
     suite(tmp_path, JUDGED)
     script = scripted(tmp_path, "def judge(request):\n    raise OSError('gone')\n")["script"]
     given = ["subject.traces=runs.jsonl", "criteria.file=suite.yaml", "verifier=none"]
-    judge = ["judge=scripted", f"judge.script={script}", "judge.model=m"]
+    judge = ["judge=scripted", f"judge.script={script}", "judge.model=m", "limits.retries=0"]
     main(["audit", *given, *judge, "audit.vary=[order]"])
     err = capsys.readouterr().err
     assert "helix: 1 question to a live judge" in err

@@ -120,6 +120,12 @@ def test_a_program_that_ends_under_other_conditions_is_found_with_what_it_says(
     assert one.places[0].b is not None and "cannot write" in one.places[0].b
 
 
+def test_a_run_that_is_damaged_under_other_conditions_is_none(work: Path, tmp_path: Path) -> None:
+    one = only(audited(work, tmp_path, "damage"))
+    assert (one.mechanism, one.shown_by) == ("crash", ("varied", "time-zone alone"))
+    assert one.places[0].b is not None and "manifest.jsonl is damaged" in one.places[0].b
+
+
 def test_what_shows_under_no_condition_alone_is_told_as_such(work: Path, tmp_path: Path) -> None:
     assert only(audited(work, tmp_path, "together")).mechanism == "together"
 

@@ -21,7 +21,7 @@ def read(name):
 
 def write(out, name, value):
     lines = value if name.endswith("l") else [value]
-    text = "".join(json.dumps(line) + "\n" for line in lines)
+    text = "".join(json.dumps(line) + "\n" for line in lines) if value != "[" else value
     Path(out, name).write_text(text, encoding="utf-8")
 
 
@@ -88,6 +88,11 @@ def only_together(run):
         run["subject.json"]["scope"] = "elsewhere"
 
 
+def damage(run):
+    if os.environ["TZ"] != "UTC0":
+        run["manifest.jsonl"] = "["
+
+
 def interpreter(run):
     run["subject.json"]["scope"] = os.environ.get("OTHER", "none")
 
@@ -114,6 +119,7 @@ PLANTS = {
     "time-zone": time_zone,
     "crash": crash,
     "together": only_together,
+    "damage": damage,
     "interpreter": interpreter,
     "executor": executor,
     "unnamed-gap": unnamed_gap,
