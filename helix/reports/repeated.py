@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from helix.model.scorecard import Component, CriterionRow, Flips, Scorecard, Variance
 from helix.reports.words import counted
@@ -52,26 +52,16 @@ def told(card: Scorecard, most: int) -> Iterator[str]:
     Nothing where no trace was answered twice and no task has two traces.
     """
     asked = [row for row in card.criteria if row.flips is not None]
-    flipping = sorted(filter(_flips, asked), key=_rate, reverse=True)
+    flipping = sorted(filter(_rate, asked), key=_rate, reverse=True)
     if asked:
         of = counted(len(asked), "repeated criterion", "repeated criteria")
-        yield f"{_steady(asked)} of {of} never flip"
+        yield f"{len(flipping)} of {of} {'flips' if len(asked) == 1 else 'flip'}"
     for row in flipping[:most]:
         yield f"{row.criterion_id}: {flips(row)}"
     if len(flipping) > most:
         yield f"and {counted(len(flipping) - most, 'more criterion', 'more criteria')} that flip"
     if (whole := split(card.variance)) is not None:
         yield whole
-
-
-def _steady(rows: Sequence[CriterionRow]) -> int:
-    return sum(
-        row.flips is not None and row.flips.rate.n > 0 and not row.flips.rate.k for row in rows
-    )
-
-
-def _flips(row: CriterionRow) -> bool:
-    return row.flips is not None and row.flips.rate.k > 0
 
 
 def _rate(row: CriterionRow) -> float:

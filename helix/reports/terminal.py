@@ -92,7 +92,7 @@ def _failures(page: TextPage, report: RunReport, bounds: Bounds) -> None:
     groups = _by_row(report.cells("fail"))
     card = report.scorecard
     for row, found in groups[: bounds.criteria]:
-        told = summary.fails_on(row.row, len(found))
+        told = summary.fails_on(row.row, len({trace.id for trace, _ in found}))
         _heading(page, "fail", row, told, summary.standing(row.row), summary.waived(card, row.id))
         new = frozenset(row.row.new_traces)
         found.sort(key=lambda pair: pair[0].id not in new)

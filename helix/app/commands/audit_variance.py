@@ -20,7 +20,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "jobs of a sweep over sampling.replicate_offset), and say of each criterion how often two "
         "answers on one trace differ, how far they agree beyond chance, what of it comes from the "
         "agent, the judge and the verifier, which cells flip, and how many repeats a precision "
-        "takes. Every interval is at 95 %% and clustered by task. A replicate index counts once "
+        "takes. Every interval is at 95 % and clustered by task. A replicate index counts once "
         "for a trace, however many runs read it back. docs/variance.md explains the figures. "
         "Exits 0 where something was answered twice; 3 where nothing was; 2 for usage, and for "
         "runs that do not ask the same.",
