@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from helix.model.audit import ArtifactDiff, DeterminismScore, Diff, Trend
+from helix.model.scorecard import Ratio
 from helix.reports.textpage import TextPage
 from helix.reports.visible import one_line
 from helix.reports.words import NOT_RECORDED, counted
@@ -24,6 +25,12 @@ MISSING: Final = {
     "missingInA": "missing in A",
     "missingInB": "missing in B",
     "missing": "in neither, not compared",
+}
+COMPARED: Final = {
+    "better": "better than before",
+    "same": "as before",
+    "worse": "worse than before",
+    None: "before",
 }
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 
@@ -59,8 +66,11 @@ def sums(diff: Diff, score: DeterminismScore) -> str:
 
 def variance(score: DeterminismScore) -> str:
     """Return the variance score in words."""
-    k, n = score.variance.k, score.variance.n
-    return f"{k} of {counted(n, 'measured dimension')} {_differ(k)}"
+    return _varying(score.variance)
+
+
+def _varying(share: Ratio) -> str:
+    return f"{share.k} of {counted(share.n, 'measured dimension')} {_differ(share.k)}"
 
 
 def _differ(count: int) -> str:
@@ -114,19 +124,16 @@ def trend_told(trend: Trend | None) -> tuple[str, ...]:
     if trend is None:
         return ()
     last = trend.latest
-    differ = f"{last.variance.k} of {counted(last.variance.n, 'measured dimension')}"
-    differ += f" {_differ(last.variance.k)} between {counted(last.runs, 'run')}"
+    differ = f"{_varying(last.variance)} between {counted(last.runs, 'run')}"
     if last.different:
         differ += f" ({', '.join(one_line(name, 60) for name in last.different[:NAMED])}"
         more = len(last.different) - NAMED
         differ += f" and {more} more)" if more > 0 else ")"
-    told = [f"{differ}, {one_line(last.at, 40)}" if last.at else differ]
+    told = [f"{differ}, {one_line(last.at.partition('T')[0], 40)}" if last.at else differ]
     if trend.earlier:
-        word = f"{trend.direction} than" if trend.direction in ("better", "worse") else "as"
         scores = ", ".join(f"{one.k} of {one.n}" for one in trend.earlier)
-        compared = f"{word} before: " if trend.direction else "before: "
-        told.append(f"{compared}{scores}, the latest first")
-    return (*told, "a trend beside the gate, and no part of it")
+        told.append(f"{COMPARED[trend.direction]} ({scores})")
+    return (*told, "beside the gate, and no part of it")
 
 
 def trend_recorded(told: Any) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ SHAPES = {
         "Determination",
         "one line of determinations.jsonl",
     ),
+    "determinism": ("helix.model.audit", "Reading", "one line of determinism/history.jsonl"),
     "disagreement": (
         "helix.model.validation",
         "Disagreement",
