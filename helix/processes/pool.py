@@ -16,7 +16,8 @@ from typing import Final
 
 from helix import errors, registry
 from helix.adjudication import Written
-from helix.engine.drive import Answer, DistantJob, Ended, Steps
+from helix.engine.distant import Answer, Ended, Over
+from helix.engine.drive import DistantJob, Steps
 from helix.errors import ExecutorError, HelixError
 from helix.model.lines import decode_line
 from helix.model.request import Pending, Request
@@ -188,16 +189,16 @@ class Pool:
         assert isinstance(errand.message, Chunk)
         ordinals = errand.message.parts[0].ordinals
         self._came(
-            self._made(ordinal * self._replicates + replicate, _Over(error))
+            self._made(ordinal * self._replicates + replicate, Over(error))
             for ordinal in ordinals
             for replicate in range(self._replicates)
         )
 
     def _job(self, at: int, result: Result, part: Part) -> DistantJob[Written]:
         if result.written is not None:
-            return self._made(result.ordinal, _Over(result.written))
+            return self._made(result.ordinal, Over(result.written))
         if result.request is None:
-            return self._made(result.ordinal, _Over(_failed(result)))
+            return self._made(result.ordinal, Over(_failed(result)))
         return self._made(result.ordinal, _Elsewhere(self, at, result, part))
 
     def _made(self, ordinal: int, conversation: Steps[Written]) -> DistantJob[Written]:
@@ -240,27 +241,6 @@ class _Elsewhere:
 
     def close(self) -> None:
         """Nothing: a worker's conversations end with it."""
-
-
-class _Over:
-    """A conversation that came to its end in a worker, with a value or an error."""
-
-    def __init__(self, end: Written | Exception) -> None:
-        self._end = end
-
-    def __next__(self) -> Request:
-        if isinstance(self._end, Exception):
-            raise self._end
-        raise StopIteration(self._end)
-
-    async def send(self, answer: Answer | Pending) -> Request | Ended[Written]:
-        """Nothing was asked, so that nothing is answered."""
-        raise ExecutorError("the conversation is over")
-
-    throw = send
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 def _failed(result: Result) -> ExecutorError:

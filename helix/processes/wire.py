@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from helix.adjudication import Written
-from helix.engine.drive import Answer
+from helix.engine.distant import Answer
 from helix.model.lines import decode_line, encode_line
 from helix.model.request import NoReply, Pending, Reply, Request
 

@@ -16,7 +16,8 @@ from typing import BinaryIO
 
 from helix import registry as registries
 from helix.adjudication import Bench, written
-from helix.engine.drive import Answer, Conversation, Job
+from helix.engine.distant import Answer
+from helix.engine.drive import Conversation, Job
 from helix.errors import ConfigError, ExecutorError, TraceError
 from helix.ingest.reading import FileReader
 from helix.ingest.streams import Found

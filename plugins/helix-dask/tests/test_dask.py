@@ -1,0 +1,138 @@
+"""A run over Dask is the local run, whoever of its workers is killed in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("distributed", reason="distributed is not installed: helix-dask is not tested")
+pytest.importorskip("helix_dask", reason="helix-dask is not installed")
+
+from helix.audit.masking import COMPARED, masked
+from helix.runs import RunFiles
+from tests.app.test_killed import JUDGE, SUITE, content, kept, nonce_of
+from tests.backends.fault_server import FaultServer
+
+pytestmark = pytest.mark.slow
+LIMIT, TRACES, SHARDS = 4, 160, 6
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """A folder with traces, a judged suite and a judge that asks a server and says who asks."""
+    lines = [
+        {"schemaVersion": "1.0", "id": f"t{n}", "input": {"prompt": "Say hello."},
+         "output": {"response": f"Hello, this is number {n}."}}
+        for n in range(TRACES)
+    ]  # fmt: skip
+    text = "\n".join(map(json.dumps, lines)) + "\n"
+    (tmp_path / "traces.jsonl").write_text(text, encoding="utf-8")
+    (tmp_path / "suite.yaml").write_text(SUITE, encoding="utf-8")
+    told = 'def judge(request):\n    open("asking", "a").write(f"{os.getpid()}\\n")\n'
+    judge = JUDGE.replace("def judge(request):\n", told)
+    (tmp_path / "judge.py").write_text(judge, encoding="utf-8")
+    return tmp_path
+
+
+def start(here: Path, server: FaultServer, name: str, *words: str) -> subprocess.Popen[str]:
+    given = ["subject.traces=traces.jsonl", "criteria.file=suite.yaml", "judge=scripted"]
+    given += ["judge.model=m", "judge.script=judge.py", f"limits.concurrency={LIMIT}"]
+    given += [f"paths.state={name}", f"hydra.run.dir={name}-run", "report.out=[terminal]"]
+    port = server.base_url.rpartition(":")[2].partition("/")[0]
+    return subprocess.Popen(
+        [sys.executable, "-m", "helix", "evaluate", *given, "verifier=none", *words],
+        cwd=here,
+        env={**os.environ, "JUDGE_PORT": port},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+    )
+
+
+def ended(process: subprocess.Popen[str]) -> str:
+    told, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, told
+    return told
+
+
+def compared(run: Path) -> dict[str, bytes]:
+    return {name: masked(name, (run / name).read_bytes()) for name in COMPARED}
+
+
+def local(here: Path, *words: str) -> dict[str, bytes]:
+    with FaultServer(content=content) as server:
+        ended(start(here, server, "whole", *words))
+    return compared(here / "whole-run")
+
+
+DASK = ("executor=dask", "executor.workers=2", f"executor.options.shards={SHARDS}")
+
+
+def test_a_worker_killed_in_the_middle_costs_the_calls_under_way_alone(here: Path) -> None:
+    whole = local(here)
+    with FaultServer(content=content, delay=0.05) as server:
+        process = start(here, server, "killed", *DASK)
+        until = time.monotonic() + 120
+        while len(server.asked) < TRACES // 3:
+            assert process.poll() is None and time.monotonic() < until, process.communicate()[0]
+            time.sleep(0.005)
+        asking = (here / "asking").read_text(encoding="utf-8").split()
+        os.kill(int(asking[-1]), signal.SIGKILL)
+        time.sleep(0.3)  # What was on its way to the server has now come in.
+        asked, there = len(server.asked), kept(here, "killed")
+        ended(process)
+        again = [nonce_of(one) for one in server.asked[asked:]]
+        assert not there & set(again), "a reply that was kept is never asked again"
+        assert TRACES <= len(server.asked) <= TRACES + LIMIT
+        assert server.most_at_once <= 2 * LIMIT
+    assert len(set((here / "asking").read_text(encoding="utf-8").split())) >= 3
+    assert compared(here / "killed-run") == whole
+
+
+def test_repeats_and_a_sample_are_those_of_the_local_run(here: Path) -> None:
+    words = ["sampling.replicates=2", "sampling.strategy=random", "sampling.n=9"]
+    whole = local(here, *words)
+    with FaultServer(content=content) as server:
+        ended(start(here, server, "dask", *DASK, *words))
+        assert len(server.asked) == 18
+    assert compared(here / "dask-run") == whole
+    assert RunFiles(here / "dask-run").scorecard().usage.calls == 18
+
+
+def test_workers_with_a_state_of_their_own_bring_their_replies_home(here: Path) -> None:
+    with FaultServer(content=content) as server:
+        ended(start(here, server, "own", *DASK, "executor.options.state=own"))
+        assert len(server.asked) == TRACES
+        assert len(kept(here, "own")) == TRACES
+        ended(start(here, server, "own"))
+        assert len(server.asked) == TRACES, "all replies are here"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["shard.count=2"], "shard.count must be 1 with executor=dask"),
+        (["+executor.options.adress=x"], "did you mean 'address'"),
+        (["executor.options.shards=0"], "executor.options.shards must be 1 or more (got 0)"),
+        (["executor.options.state=mine"], "must be shared or own (got mine)"),
+        (["subject.traces=-"], "subject.traces must be files with executor=dask"),
+    ],
+)
+def test_what_cannot_be_done_is_told_before_anything_starts(
+    here: Path, words: list[str], told: str
+) -> None:
+    ran: Any = subprocess.run(
+        [sys.executable, "-m", "helix", "evaluate", "subject.traces=traces.jsonl",
+         "criteria.file=suite.yaml", "judge=none", *DASK, *words],
+        cwd=here, input=(here / "traces.jsonl").read_text("utf-8"), capture_output=True, text=True,
+        check=False, timeout=60,
+    )  # fmt: skip
+    assert ran.returncode == 2 and told in ran.stderr, ran.stderr
