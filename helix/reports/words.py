@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Container, Iterable, Sequence
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from helix.model.verdict import BlockKind, Cause
+if TYPE_CHECKING:
+    # Every message to a terminal needs this module, and few need the shapes of verdicts.
+    from helix.model.verdict import BlockKind, Cause
 
 Standing = Literal["fail", "incomplete", "uncertain", "pass", "na"]
 """How a cell stands: its state, where `incomplete` is an uncertain cell nobody adjudicated."""
