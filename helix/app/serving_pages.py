@@ -68,7 +68,9 @@ def listen(source: Source, port: int) -> Listening:
         Route("/report.html", shown),
         Route("/report/{leaf}", shown),
     ]
-    app = loopback.Guard(Starlette(routes=routes), token, own, NAME, POLICY)
+    pages = Starlette(routes=routes)
+    pages.router.redirect_slashes = False
+    app = loopback.Guard(pages, token, own, NAME, POLICY)
     return Listening(app, bound, f"http://{loopback.HOST}:{own}/?token={token}")
 
 

@@ -108,6 +108,25 @@ class Served:
         self.process.wait()
 
 
+def ask(
+    server: Served, path: str, method: str = "GET", body: bytes | None = None, **headers: str
+) -> tuple[int, dict[str, str], bytes]:
+    """Send exactly these headers, the page's own Host unless another is given."""
+    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    named = {key.replace("_", "-"): value for key, value in headers.items()}
+    line.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+    for key, value in {"Host": f"127.0.0.1:{server.port}", **named}.items():
+        line.putheader(key, value)
+    if body is not None:
+        line.putheader("Content-Length", str(len(body)))
+    line.endheaders(body)
+    answer = line.getresponse()
+    told = {key.lower(): value for key, value in answer.getheaders()}
+    data = answer.read()
+    line.close()
+    return answer.status, told, data
+
+
 @contextlib.contextmanager
 def served(
     folder: Path, *more: str, labels: str = "ada.jsonl", rater: str = "ada"

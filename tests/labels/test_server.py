@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import socket
 import subprocess
@@ -17,6 +16,7 @@ import pytest
 from tests.labels.page import (
     HOSTILE,
     Served,
+    ask,
     labels_in,
     row,
     served,
@@ -46,25 +46,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(folder: Path) -> Iterator[Served]:
     with served(folder) as running:
         yield running
-
-
-def ask(
-    server: Served, path: str, method: str = "GET", body: bytes | None = None, **headers: str
-) -> tuple[int, dict[str, str], bytes]:
-    """Send exactly these headers, the page's own Host unless another is given."""
-    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
-    named = {key.replace("_", "-"): value for key, value in headers.items()}
-    line.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-    for key, value in {"Host": f"127.0.0.1:{server.port}", **named}.items():
-        line.putheader(key, value)
-    if body is not None:
-        line.putheader("Content-Length", str(len(body)))
-    line.endheaders(body)
-    answer = line.getresponse()
-    told = {key.lower(): value for key, value in answer.getheaders()}
-    data = answer.read()
-    line.close()
-    return answer.status, told, data
 
 
 def own(server: Served) -> dict[str, str]:
