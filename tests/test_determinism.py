@@ -6,7 +6,9 @@ and with the other Pythons that are at hand (METHOD 69).
 
 from __future__ import annotations
 
+import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -15,6 +17,8 @@ from pathlib import Path
 import pytest
 
 from helix.audit import COMPARED, diff_runs, dimensions, masked, score
+from helix.audit.dimensions import BUILT_IN
+from helix.fieldpath import MISSING, parse_relative, walk
 from helix.registry import load
 from helix.runs import RunFiles
 
@@ -62,6 +66,28 @@ def test_the_demo_is_the_same_in_another_folder_hash_seed_time_zone_and_executor
         PYTHONHASHSEED="7", TZ="Pacific/Apia", LC_ALL="C",
     )  # fmt: skip
     assert_same(first, again)
+
+
+def test_no_compared_artifact_names_the_machine_the_folder_or_the_time(first: Path) -> None:
+    started = json.loads((first / "runmeta.json").read_text(encoding="utf-8"))["startedAt"]
+    told = [str(first.parent), str(ROOT), started.partition("T")[0], f'"{platform.node()}"']
+    for name in COMPARED:
+        text = masked(name, (first / name).read_bytes()).decode("utf-8")
+        assert [word for word in told if word in text] == [], name
+
+
+@pytest.mark.parametrize(
+    ("artifact", "field"),
+    [(d.artifact, f.strip()) for d in BUILT_IN for f in d.field.split(",") if " " not in f.strip()],
+)
+def test_every_field_that_a_dimension_is_said_to_read_stands_in_its_artifact(
+    first: Path, artifact: str, field: str
+) -> None:
+    text = (first / artifact).read_text(encoding="utf-8")
+    values = map(json.loads, text.splitlines() if artifact.endswith(".jsonl") else [text])
+    steps = parse_relative(field).steps
+    found = [value for one in values for _, value in walk(one, steps)]
+    assert any(value is not MISSING for value in found)
 
 
 @pytest.fixture(scope="module")
