@@ -12,6 +12,7 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -24,7 +25,7 @@ from helix.files import atomic_write, held
 from helix.improve.accuracy import Accuracy
 from helix.improve.handover import hand_over
 from helix.improve.log import Past, after, append, past, read_steps
-from helix.improve.measure import Measured, again, configured, evaluated, measured
+from helix.improve.measure import Measured, Watch, again, configured, evaluated, measured
 from helix.improve.programs import ProgramError
 from helix.improve.record import improvement, scored
 from helix.improve.request import ChangeRequest, Rejected, Sorted, compose, sort
@@ -70,6 +71,7 @@ class Around:
     registry_of: Callable[[], Registry]
     clock: Callable[[], float]
     tell: Tell
+    watch: Watch
 
 
 @dataclass(slots=True)
@@ -97,16 +99,17 @@ def improve(
     registry_of: Callable[[], Registry] = registries.load,
     clock: Callable[[], float] = time.monotonic,
     tell: Tell = lambda text: None,
+    watch: Watch = nullcontext,
 ) -> Improved:
     """Run the loop in its folder until it ends or has to wait; raises UsageError before it begins.
 
     `page` makes request.md of a change request. `now` dates what goes to calibration, `clock`
-    counts seconds, `tell` is told of each step in words.
+    counts seconds, `tell` is told of each step in words, and `watch` looks on at each evaluation.
     """
     folder = Path(run_dir)
     with held(folder, "loop's folder", "name another loop with improve.id=NAME"):
         setup = Setup.of(config, folder, registry_of)
-        around = Around(page, now.isoformat("T", "seconds"), registry_of, clock, tell)
+        around = Around(page, now.isoformat("T", "seconds"), registry_of, clock, tell, watch)
         return _Loop(setup, around).carry_on()
 
 
@@ -228,7 +231,7 @@ class _Loop:
 
     def _evaluate(self, config: Config, run_dir: Path) -> int:
         """Evaluate; return how many traces wait for dispatched answers."""
-        done = evaluated(config, run_dir, self.around.registry_of)
+        done = evaluated(config, run_dir, self.around.registry_of, self.around.watch)
         if done.broken:
             raise HelixError(f"{run_dir}: an internal error kept {done.broken} traces from a line")
         if done.pending:
@@ -248,7 +251,7 @@ class _Loop:
             self.own.repeats,
             Fraction(str(self.own.max_variance)),
         )
-        now.sorted = sort(now.spread)
+        now.sorted, now.accuracy = sort(now.spread), None
         if not now.spread.passed and (now.told_apart or not now.spread.unclear):
             self._score()
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,10 @@ from helix.model.verdict import (
 )
 from helix.registry import Registry
 from helix.runs import RunFiles
+from helix.work import OnEvent
+
+Watch = Callable[[], AbstractContextManager[OnEvent | None]]
+"""What looks on while one evaluation is carried out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +74,12 @@ def again(config: Config, traces: Sequence[str], repeats: int) -> Config:
     )
 
 
-def evaluated(config: Config, folder: Path, registry_of: Callable[[], Registry]) -> Finished:
+def evaluated(
+    config: Config, folder: Path, registry_of: Callable[[], Registry], watch: Watch
+) -> Finished:
     """Evaluate into a run directory of its own."""
-    return evaluate(config, run_dir=folder, registry=registry_of())
+    with watch() as on_event:
+        return evaluate(config, run_dir=folder, registry=registry_of(), on_event=on_event)
 
 
 def measured(folder: Path, repeat: int, files: Mapping[str, Path]) -> Measured:

@@ -144,4 +144,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _ended(status: int) -> str:
-    return f"exited with status {status}" if status > 0 else f"was ended by signal {-status}"
+    if status > 0:
+        return f"exited with status {status}"
+    try:
+        return f"was ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was ended by signal {-status}"

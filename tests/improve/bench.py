@@ -35,7 +35,7 @@ def desk(folder: Path) -> Path:
 
 
 def config(folder: Path, own: Mapping[str, Any] | None = None, **sections: Any) -> Config:
-    """Return the configuration of a loop around the toy agent in `folder`, of three repeats."""
+    """Return the configuration of a loop around the toy agent in `folder`, of two repeats."""
     here = folder / "desk"
     improving = {
         "subject": "command",
@@ -43,7 +43,7 @@ def config(folder: Path, own: Mapping[str, Any] | None = None, **sections: Any) 
         "engineer": "command",
         "cases": str(here / "cases.jsonl"),
         "subject_files": [str(here / "agent.py"), str(here / "rules.txt")],
-        "repeats": 3,
+        "repeats": 2,
         **(own or {}),
     }
     given = {

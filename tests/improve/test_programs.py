@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -34,7 +33,7 @@ def test_words_reach_the_program_as_they_are() -> None:
     ("text", "told"),
     [
         ("import sys; sys.exit('no such order')", "exited with status 1: no such order"),
-        ("import os; os.abort()", f"was ended by signal {int(signal.SIGABRT)}"),
+        ("import os; os.abort()", "was ended by SIGABRT"),
     ],
 )
 def test_a_program_that_fails_says_how(text: str, told: str) -> None:

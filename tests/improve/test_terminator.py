@@ -65,7 +65,7 @@ bounds_of = st.builds(
 
 
 @given(observed(), bounds_of)
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_every_state_has_one_move_and_the_first_rule_that_holds_makes_it(
     seen: Observed, bounds: Bounds
 ) -> None:
@@ -96,7 +96,7 @@ def test_every_state_has_one_move_and_the_first_rule_that_holds_makes_it(
     bounds_of,
     st.floats(0, 500),
 )
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_a_loop_ends_whatever_the_subject_and_its_engineer_do(
     swings: list[list[CellState]], said: list[str], bounds: Bounds, step_s: float
 ) -> None:

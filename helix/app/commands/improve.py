@@ -6,10 +6,12 @@ import datetime
 import os
 import shlex
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from helix.app import console
 from helix.app.job import Outcome
+from helix.app.progress import Progress
 from helix.app.waiting import told
 from helix.backends.dispatch import Tray
 from helix.errors import ExitCode
@@ -32,6 +34,7 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
         page=request_page,
         now=datetime.datetime.now(datetime.UTC),
         tell=lambda text: console.tell(f"helix: {one_line(text)}"),
+        watch=lambda: closing(Progress()),
     )
     atomic_write(run_dir / PAGE, improvement_markdown(found.record).encode())
     waits = [*_next(found, run_dir), *told(_merged(found.trays), typed)]
