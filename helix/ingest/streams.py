@@ -47,6 +47,11 @@ class Found:
     path: str
     alone: bool
 
+    @classmethod
+    def at(cls, path: str) -> Found:
+        """Return a file that was found, its name the same text under every locale."""
+        return cls(named(path), path, alone=False)
+
 
 def find(traces: str | Sequence[str], spool: Spool) -> tuple[list[Found], list[LoadFailure]]:
     """Return the files that the input names, each once and in order, and what was not followed.
@@ -65,6 +70,11 @@ def find(traces: str | Sequence[str], spool: Spool) -> tuple[list[Found], list[L
     return list(found.values()), astray
 
 
+def named(path: str) -> str:
+    """Return a path as the text that its bytes are in UTF-8, whatever the locale takes them for."""
+    return os.fsencode(path).decode("utf-8", "surrogateescape")
+
+
 def _one(word: str, spool: Spool, astray: list[LoadFailure]) -> list[Found]:
     if word == STDIN:
         return [Found(STDIN, spool(None), alone=True)]
@@ -79,9 +89,9 @@ def _one(word: str, spool: Spool, astray: list[LoadFailure]) -> list[Found]:
         return inside
     if os.path.lexists(path):
         regular = not os.path.exists(path) or stat.S_ISREG(os.stat(path).st_mode)
-        return [Found(word, path if regular else spool(path), alone=True)]
+        return [Found(named(word), path if regular else spool(path), alone=True)]
     matched = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
-    files = [Found(name, name, alone=False) for name in matched if os.path.isfile(name)]
+    files = [Found.at(name) for name in matched if os.path.isfile(name)]
     if not files:
         raise TraceError(_nothing(word, path, folders=bool(matched)))
     return files
@@ -101,9 +111,9 @@ def _walk(folder: str, astray: list[LoadFailure]) -> Iterator[Found]:
             target = os.path.realpath(path)
             if os.path.islink(path) and os.path.commonpath([root, target]) != root:
                 reason = "a link that leads out of the folder is not followed; name its target"
-                astray.append(LoadFailure(file=path, line=0, reason=reason))
+                astray.append(LoadFailure(file=named(path), line=0, reason=reason))
             elif _is_trace_name(name) and os.path.isfile(path):
-                yield Found(path, path, alone=False)
+                yield Found.at(path)
 
 
 def _is_trace_name(name: str) -> bool:
@@ -206,7 +216,7 @@ def places(path: str) -> Iterator[tuple[int, int, int]] | None:
     with open_bytes(path) as stream:
         plain = isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
         plain = plain and not is_archive(cast(io.BufferedReader, stream).peek(len(ZIP_MAGIC)))
-    found = Found(path, path, alone=False)
+    found = Found.at(path)
     return _places(path) if plain and _is_lines(found) == (True, False) else None
 
 

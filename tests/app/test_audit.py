@@ -44,7 +44,7 @@ def test_a_run_of_helix_is_executed_under_other_conditions_and_nothing_differs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "traces").mkdir()
-    for name in ("a", "b"):
+    for name in ("a", "é"):
         path = write(tmp_path, desk_trace(name))
         path.rename(tmp_path / "traces" / f"{name}.jsonl")
     suite(tmp_path, SAYS_BOOKED)
@@ -60,7 +60,7 @@ def test_a_run_of_helix_is_executed_under_other_conditions_and_nothing_differs(
     assert [x["dimension"] for x in found["coverage"]["gaps"]] == [
         "data-correctness", "operational-deviation",
     ]  # fmt: skip
-    assert (tmp_path / "traces" / "b.jsonl").is_file()
+    assert (tmp_path / "traces" / "é.jsonl").is_file()
 
 
 def test_what_differs_is_told_within_80_columns_and_exits_1(
