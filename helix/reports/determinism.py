@@ -61,7 +61,9 @@ def sums(diff: Diff, score: DeterminismScore) -> str:
     """Return the result in one sentence."""
     compared = [one for one in diff.artifacts if one.status != "missing"]
     differ = f"{len(diff.different)} of {counted(len(compared), 'artifact')}"
-    return f"After masking {differ} {_differ(len(diff.different))}; {variance(score)}."
+    lost = len(diff.artifacts) - len(compared)
+    neither = f"; {lost} in neither run, not compared" if lost else ""
+    return f"After masking {differ} {_differ(len(diff.different))}{neither}; {variance(score)}."
 
 
 def variance(score: DeterminismScore) -> str:

@@ -81,6 +81,19 @@ def test_json_holds_both_comparisons(
     assert found["determinism"]["variance"]["k"] == 1
 
 
+def test_what_neither_run_holds_is_said_and_not_called_equal(
+    runs: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for run in runs:
+        Path(run, "scorecard.json").unlink()
+        Path(run, "subject.json").unlink()
+    assert main(["audit", "diff", *runs]) == 0
+    out = capsys.readouterr().out
+    assert "scorecard.json    – IN NEITHER, NOT COMPARED" in out
+    last = " ".join(out.splitlines()[-2:])
+    assert "After masking 0 of 6 artifacts differ; 2 in neither run, not compared; 0 of " in last
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
 def test_a_file_that_may_not_be_read_is_exit_2(
     runs: tuple[str, str], capsys: pytest.CaptureFixture[str]
