@@ -160,7 +160,7 @@ class _Loop:
         self._anew()
 
     def _recalled(self) -> Ending | None:
-        """Read what an earlier call measured; which no bound forbids."""
+        """Read what an earlier call measured, whatever the bounds are."""
         ending = None
         for repeat in sorted(self.past.settled):
             self.now.todo.remove(repeat)

@@ -10,9 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator
 
 from helix.improve.spread import Answer, Cell, Spread
 from helix.model.criterion import Record
@@ -34,11 +34,21 @@ WORDS: dict[Target, str] = {
 _EVIDENCE_FIRST = ("fail", "uncertain", "na")
 
 
+def _unicode(value: Any) -> Any:
+    """Spell out lone surrogates, which no file can hold, as every digest does."""
+    if not isinstance(value, str):
+        return value
+    return value.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+Text = Annotated[str, BeforeValidator(_unicode)]
+
+
 class ScanEvidence(Record):
     """A complete look at one channel that found nothing, or not enough (METHOD 4)."""
 
-    channel: str
-    pattern: str
+    channel: Text
+    pattern: Text
     items: int
     matches: int
 
@@ -46,11 +56,11 @@ class ScanEvidence(Record):
 class Evidence(Record):
     """One ref of a verdict: whose, where inside it, the cited text; or what was looked through."""
 
-    obs: str
-    path: str
-    value: str | None = None
+    obs: Text
+    path: Text
+    value: Text | None = None
     scan: ScanEvidence | None = None
-    note: str | None = None
+    note: Text | None = None
 
 
 class FailingCase(Record):
@@ -60,15 +70,15 @@ class FailingCase(Record):
     case passes in some runs of the agent and not in others.
     """
 
-    case: str = Field(min_length=1)
-    criterion_id: str = Field(min_length=1)
-    statement: str = ""
+    case: Text = Field(min_length=1)
+    criterion_id: Text = Field(min_length=1)
+    statement: Text = ""
     kind: Kind
     bad: int = Field(ge=0)
     runs: int = Field(ge=1)
-    trace_id: str
-    trace_file: str
-    critique: str
+    trace_id: Text
+    trace_file: Text
+    critique: Text
     refs: tuple[Evidence, ...]
 
     @field_validator("critique")
@@ -90,7 +100,7 @@ class ProposedRemedy(Record):
     """What might mend it. Nobody has tried it, and it says so."""
 
     status: Literal["hypothesis"] = "hypothesis"
-    text: str = Field(min_length=1)
+    text: Text = Field(min_length=1)
 
 
 class Rejected(Record):
@@ -98,7 +108,7 @@ class Rejected(Record):
 
     request: str
     remedy_target: Target
-    note: str
+    note: Text
 
 
 class ChangeRequest(Record):
@@ -110,7 +120,7 @@ class ChangeRequest(Record):
 
     schema_version: str = IMPROVEMENT_SCHEMA_VERSION
     id: str = Field(pattern=r"^[a-z0-9-]+$")
-    subject: str
+    subject: Text
     subject_version: str | None = None
     subject_files: tuple[str, ...] = ()
     swing: int = Field(ge=1)
@@ -118,7 +128,7 @@ class ChangeRequest(Record):
     proposed_remedy: ProposedRemedy
     failing_cases: tuple[FailingCase, ...] = Field(min_length=1)
     rejected: tuple[Rejected, ...] = ()
-    answer: str
+    answer: Text
 
 
 @dataclass(frozen=True, slots=True)

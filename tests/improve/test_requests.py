@@ -123,6 +123,14 @@ def test_the_page_shows_hostile_text_and_lets_none_of_it_act() -> None:
     assert not any("script" in line or "rm -rf" in line for line in outside)
 
 
+def test_text_that_is_no_unicode_is_spelled_out_and_breaks_no_file() -> None:
+    ref = Ref(obs="o\udc80", path="output.text", value="\ud800", match="exact", note="\udfff")
+    made = request(failing(critique="it says \ud83d", refs=(ref,)), statements={"right": "\ud800"})
+    assert made.failing_cases[0].critique == "it says \\ud83d"
+    assert ChangeRequest.model_validate_json(made.model_dump_json(by_alias=True)) == made
+    request_page(made).encode("utf-8")
+
+
 def response(**fields: Any) -> bytes:
     return json.dumps({"request": "swing-1-request-1", **fields}).encode()
 
