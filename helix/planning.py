@@ -34,6 +34,7 @@ from helix.pins import Verifier, make_pin, pin_dict, verifier_of
 from helix.premises import version_of, vouched_for
 from helix.registry import Judge, Registry
 from helix.runs import RunFiles
+from helix.steadiness import steady_rows
 from helix.suite import CompiledRow, CompiledSuite, compile, load
 from helix.trust import trust_digest, trusted
 
@@ -86,8 +87,11 @@ def prepare(
     settings = _settings(config, compiled, rows, judge, pin, verifier, vouched)
     plan = _plan(config, compiled, rows, judge, pin, verifier, settings, registry, known, failing)
     trusts = _trusts(config, rows, judge, plan)
-    plan = Plan.of({**plan.decides, "trust": trust_digest(trusts)}, plan.runs)
-    fold = _fold_plan(config, compiled, rows, plan, pin, verifier, known, today, trusts)
+    code = frozenset(row.id for row in rows if row.klass == "code")
+    steady = steady_rows(config.paths.state, plan.decides, code)
+    told = {"trust": trust_digest(trusts), **({"steady": sorted(steady)} if steady else {})}
+    plan = Plan.of({**plan.decides, **told}, plan.runs)
+    fold = _fold_plan(config, compiled, rows, plan, pin, verifier, known, today, trusts, steady)
     return Prepared(
         config=config,
         registry=registry,
@@ -342,6 +346,7 @@ def _fold_plan(
     known: Known,
     today: datetime.date,
     trusts: Mapping[str, Trusted],
+    steady: frozenset[str],
 ) -> FoldPlan:
     chosen = {row.id for row in rows}
     waivers = tuple(
@@ -351,7 +356,7 @@ def _fold_plan(
     return FoldPlan(
         subject=config.subject.name,
         suite=suite.suite.suite,
-        rows=tuple(_gate_row(row, trusts.get(row.id)) for row in rows),
+        rows=tuple(_gate_row(row, trusts.get(row.id), row.id in steady) for row in rows),
         policy=Policy.of(config.gate),
         judge=JudgeRecord(backend=pin.backend, requested=pin_dict(pin)),
         verifier=JudgeRecord(backend="none", requested={})
@@ -372,7 +377,7 @@ def _fold_plan(
     )
 
 
-def _gate_row(row: CompiledRow, trusted: Trusted | None) -> GateRow:
+def _gate_row(row: CompiledRow, trusted: Trusted | None, steady: bool) -> GateRow:
     discovery = row.criterion.discovery
     return GateRow(
         criterion_id=row.id,
@@ -383,4 +388,5 @@ def _gate_row(row: CompiledRow, trusted: Trusted | None) -> GateRow:
         may_not_apply=row.criterion.may_not_apply,
         grounding=discovery.grounding if discovery else None,
         trusted=trusted,
+        steady=steady,
     )

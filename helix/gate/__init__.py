@@ -17,10 +17,11 @@ from helix.gate.states import (
     fold_traces,
     worst_state,
 )
-from helix.gate.tally import repeat_states
+from helix.gate.tally import STEADY, repeat_states
 from helix.gate.trusted import Trusted
 
 __all__ = [
+    "STEADY",
     "FoldPlan",
     "GateRow",
     "Known",

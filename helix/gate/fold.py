@@ -200,7 +200,7 @@ def _count(
                 fold_repeats(states)[0],
                 plan.known,
                 code_fail=criterion in by_code,
-                unsteady=unsteady(repeats, criterion),
+                unsteady=not tally.row.steady and unsteady(repeats, criterion),
             )
             tally.not_adjudicated += max(0, plan.replicates - len(repeats))
         yield trace

@@ -92,6 +92,7 @@ def _row(row: GateRow) -> dict[str, Any]:
         "mayNotApply": row.may_not_apply,
         "grounding": row.grounding,
         "trusted": trusted,
+        "steady": row.steady,
     }
 
 
@@ -113,6 +114,7 @@ def _gate_row(data: dict[str, Any]) -> GateRow:
         may_not_apply=data["mayNotApply"],
         grounding=data["grounding"],
         trusted=trusted,
+        steady=data["steady"],
     )
 
 

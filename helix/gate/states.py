@@ -28,7 +28,10 @@ _DECISIVE_FIRST: tuple[CriterionResult, ...] = ("fail", "uncertain", "pass")
 
 @dataclass(frozen=True, slots=True)
 class GateRow:
-    """What the gate knows of a criterion; `trusted` is None where nobody judges it."""
+    """What the gate knows of a criterion; `trusted` is None where nobody judges it.
+
+    `steady` says that its judge was measured stable without temperature 0 (METHOD 42).
+    """
 
     criterion_id: str
     component: str
@@ -38,6 +41,7 @@ class GateRow:
     may_not_apply: bool = False
     grounding: str | None = None
     trusted: Trusted | None = None
+    steady: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,8 @@ class RowTally:
             on = _of(self.unsteady, self.counts.total(), "trace")
             return (
                 f"the judge ran without temperature 0 and was not measured stable on {on}: "
-                f"sampling.replicates={STEADY} or more must all agree"
+                f"sampling.replicates={STEADY} or more must all agree, here or in a run that "
+                "helix audit variance --keep read"
             )
         trusted = self.row.trusted or Trusted()
         if policy.require_validated and trusted.status != "validated":

@@ -7,6 +7,7 @@ import msgspec
 from helix.model.scorecard import Flips, Variance, Whole
 
 VARIANCE_SCHEMA_VERSION = "1.0"
+STEADINESS_SCHEMA_VERSION = "1.0"
 
 
 class CellSpread(Whole, frozen=True, kw_only=True):
@@ -62,3 +63,20 @@ class VarianceReport(Whole, frozen=True, kw_only=True):
     otherwise: int
     criteria: tuple[CriterionSpread, ...]
     variance: Variance | None
+
+
+class Steadiness(Whole, frozen=True, kw_only=True):
+    """Whether a row was measured stable under one pipeline, and why not (METHOD 42).
+
+    `repeats` are the fewest answers that one of the `traces` had.
+    """
+
+    schema_version: str
+    suite: str
+    criterion_id: str
+    pipeline: str
+    traces: int
+    repeats: int
+    stable: bool
+    reason: str | None
+    at: str

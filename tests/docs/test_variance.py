@@ -35,7 +35,7 @@ def test_the_commands_of_the_page_draw_repeats_and_read_them(
     flipping.judge(tmp_path)
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs.jsonl").rename(tmp_path / "runs" / "runs.jsonl")
-    inside, sweep, audit = re.findall(r"^\$ helix (.*)$", page, re.MULTILINE)
+    inside, sweep, audit, kept = re.findall(r"^\$ helix (.*)$", page, re.MULTILINE)
     mine = {"judge=litellm": "judge=scripted", "judge.model=NAME": "judge.model=m"}
     for typed in (inside, sweep):
         words = [mine.get(word, word) for word in shlex.split(typed)]
@@ -44,7 +44,7 @@ def test_the_commands_of_the_page_draw_repeats_and_read_them(
         place = "hydra.sweep.dir=swept" if "-m" in words else "hydra.run.dir=once"
         assert main([*words, *extra, place]) == 0
     swept = sorted(map(str, (tmp_path / "swept").glob("*/")))
-    for runs in (["once"], swept):
+    for runs, typed in ((["once"], audit), (swept, audit), (["once"], kept)):
         capsys.readouterr()
-        assert main([word for word in shlex.split(audit) if word != "RUN…"] + runs) == 0
+        assert main([word for word in shlex.split(typed) if word != "RUN…"] + runs) == 0
         assert "flip rate" in capsys.readouterr().out
