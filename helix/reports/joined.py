@@ -7,7 +7,7 @@ they do for a run's own files, nothing is held; a line that is passed over waits
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from helix.model.lines import decode_line, encode_line
@@ -20,9 +20,12 @@ UNREAD = "its steps were not read"
 Waiting = dict[str, list[tuple[int, bytes]]]
 
 
-def joined(run: RunStream) -> Iterator[TraceView]:
-    """Yield every trajectory of a run once, with its steps where its trace can be read."""
-    many = Counter(line.trajectory_id for line in run.lines)
+def joined(run: RunStream, ids: Iterable[str]) -> Iterator[TraceView]:
+    """Yield every trajectory of a run once, with its steps where its trace can be read.
+
+    `ids` are those of the lines, each as often as it has a line.
+    """
+    many = Counter(ids)
     ahead, waiting = enumerate(run.lines), Waiting()
     originals = run.originals(frozenset(many)) if run.originals and many else ()
     for trace in originals:
@@ -58,25 +61,35 @@ def _unread(run: RunStream, at: int, line: MatrixVerdictFile) -> TraceView:
     return replace(trace_view(at, line, run.rows, run.below), hidden=UNREAD)
 
 
-def outline(run: RunStream) -> RunReport:
-    """Return a run with how its cells stand and nothing of what was said of them.
+class Outline:
+    """A run with how its cells stand and nothing of what was said of them.
 
     A cell that stands as another does is the same value, so that a trace takes some 2 KB.
     """
-    known: dict[tuple[int, CellState, Standing, Cause | None], CellView] = {}
 
-    def bare(cell: CellView) -> CellView:
+    def __init__(self, run: RunStream) -> None:
+        self._run = run
+        self._traces: list[TraceView] = []
+        self._known: dict[tuple[int, CellState, Standing, Cause | None], CellView] = {}
+
+    def drawn(self) -> Iterator[TraceView]:
+        """Yield the trajectories as they are, and keep the outline of each."""
+        for view in self._run.traces:
+            cells = tuple(map(self._cell, view.cells))
+            self._traces.append(replace(view, line=_bare(view.line), cells=cells))
+            yield view
+
+    def report(self) -> RunReport:
+        """Return what was kept."""
+        run, traces = self._run, tuple(self._traces)
+        lines = tuple(view.line for view in traces)
+        return RunReport(run.scorecard, lines, run.rows, traces, run.meta, run.folder, run.subject)
+
+    def _cell(self, cell: CellView) -> CellView:
         key = (cell.row.index, cell.state, cell.standing, cell.cause)
-        if key not in known:
-            known[key] = replace(cell, entry=None, refs=(), reason="")
-        return known[key]
-
-    traces = tuple(
-        replace(view, line=_bare(view.line), cells=tuple(map(bare, view.cells)))
-        for view in run.traces
-    )
-    lines = tuple(view.line for view in traces)
-    return RunReport(run.scorecard, lines, run.rows, traces, run.meta, run.folder, run.subject)
+        if key not in self._known:
+            self._known[key] = replace(cell, entry=None, refs=(), reason="")
+        return self._known[key]
 
 
 def _bare(line: MatrixVerdictFile) -> MatrixVerdictFile:
@@ -90,6 +103,3 @@ def _bare(line: MatrixVerdictFile) -> MatrixVerdictFile:
         dense_map={},
         warnings=line.warnings,
     )
-
-
-__all__ = ["joined", "outline"]

@@ -7,6 +7,7 @@ verdicts in the run's folder. It serves a run that is held whole and one that is
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from helix.model.scorecard import Scorecard
@@ -35,7 +36,7 @@ class PageFacts:
     causes: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, run: RunReport | RunStream) -> PageFacts:
+    def of(cls, run: RunReport | RunStream, traces: Iterable[TraceView] | None = None) -> PageFacts:
         """Return the facts of a run, its traces looked at once."""
         found = cls(
             run.scorecard,
@@ -43,7 +44,7 @@ class PageFacts:
             run.rows,
             beside=beside(run.meta.run_dir, run.scorecard),
         )
-        for trace in run.traces:
+        for trace in run.traces if traces is None else traces:
             found.heat.add(trace)
             found.itself.add(trace)
             found.causes.update(found.why(trace))

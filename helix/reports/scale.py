@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from helix.registry.leaf import Leaf
 from helix.reports.html import STYLES, asset, environment, page_values
-from helix.reports.joined import joined, outline
+from helix.reports.joined import Outline, joined
 from helix.reports.page import PageFacts
 from helix.reports.run import MAX_STEPS, RunReport, TraceView
 from helix.reports.shelf import Shelf, folded, in_page, shelf
@@ -72,10 +72,12 @@ class Kept:
 
 def render_pages(run: RunStream) -> Iterator[bytes | Leaf]:
     """Yield the page of a run in parts, and before it the pages of its traces where it has any."""
-    report, facts = outline(run), PageFacts.of(run)
+    outline = Outline(run)
+    facts = PageFacts.of(run, outline.drawn())
+    report = outline.report()
     with shelf() as parts:
         body, steps, shown = _macro("trace.html.j2", "body"), 0, 0
-        for trace in joined(run):
+        for trace in joined(run, (view.id for view in report.traces)):
             parts.put(trace.index, str(body(trace, facts)))
             steps += len(trace.steps)
             shown += bool(trace.steps)
