@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from helix.reports.words import NOT_RECORDED, counted
 VALUE: Final = 160
 NAMES: Final = "AB"
 NAMED: Final = 3
+PLAN: Final = "plan.json"
 MISSING: Final = {
     "missingInA": "missing in A",
     "missingInB": "missing in B",
@@ -53,6 +55,9 @@ def diff_text(
     page.gap()
     score_lines(page, score)
     page.gap()
+    if any(one.artifact == PLAN and one.first is not None for one in diff.different):
+        page.line("The runs were planned otherwise; what was asked otherwise is told by")
+        page.whole(f"  {shlex.join(['helix', 'report', 'compare', *names])}")
     page.line(sums(diff, score))
     return page.text
 

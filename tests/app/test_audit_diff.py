@@ -81,6 +81,18 @@ def test_json_holds_both_comparisons(
     assert found["determinism"]["variance"]["k"] == 1
 
 
+def test_runs_of_two_plans_are_told_what_compares_them(
+    runs: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["audit", "diff", *runs]) == 0
+    assert "helix report compare" not in capsys.readouterr().out
+    change(runs[1], "plan.json", '"policy": "strict"', '"policy": "rate"')
+    assert main(["audit", "diff", *runs]) == 1
+    out = capsys.readouterr().out
+    assert "plan.json         ✕ DIFFERENT  1 place: decides.gate.policy" in out
+    assert f"\n  helix report compare {runs[0]} {runs[1]}\n" in out
+
+
 def test_what_neither_run_holds_is_said_and_not_called_equal(
     runs: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
