@@ -252,7 +252,7 @@ WRITES
   swing-N/traces/repeat-I            the fresh traces
   swing-N/repeat-I, swing-N/again-I  run directories, for helix report and helix calibrate
   swing-N/request-K                  request.json, request.md, response.json
-  improve.json, improve.md           how the loop stands; helix schema improvement
+  improve.html, .md, .json           how the loop stands; helix schema improvement
   paths.state (.helix): the reply cache and the calibration log.
 
 EXIT CODES

@@ -14,6 +14,7 @@ from helix.improve.request import WORDS, Evidence, FailingCase
 from helix.model.improvement import Asked, Ending, Improvement, Score, Swing
 from helix.model.scorecard import Ratio
 from helix.reports.documents import escape_markdown, fence
+from helix.reports.html import environment
 from helix.reports.summary import listed
 from helix.reports.visible import one_line, visible
 from helix.reports.words import columns, counted, duration, wrapped
@@ -54,6 +55,34 @@ def improvement_markdown(found: Improvement) -> str:
     return "\n".join([*lines, "", *notes]).rstrip() + "\n"
 
 
+def improvement_page(found: Improvement) -> bytes:
+    """Return the same as an HTML page without a script, as UTF-8; each request is a link."""
+    title, _, detail = ENDINGS[found.ending].partition(": ")
+    flapping = None if found.flapping is None else counted(found.flapping, "case")
+    links = [_link(swing, put) for swing in found.swings for put in swing.asked or (None,)]
+    text = (
+        environment()
+        .get_template("improve.html.j2")
+        .render(
+            found=found,
+            state={0: "pass", 1: "fail"}.get(found.exit, "incomplete"),
+            title=title,
+            detail=detail or title,
+            facts=[
+                ("flapping", flapping),
+                ("accuracy gap", _ratio(found.gap)),
+                ("swings", len(found.swings)),
+                ("at work", duration(found.elapsed_s)),
+                ("exit code", found.exit),
+            ],
+            head=_HEAD,
+            rows=list(zip(_rows(found), links, strict=True)),
+            notes=[text for swing in found.swings for text in _notes(swing, one_line)],
+        )
+    )
+    return text.encode("utf-8")
+
+
 def request_page(request: ChangeRequest) -> str:
     """Return a change request as a page that a person or a coding agent can act on alone."""
     return "\n".join(_page(request)) + "\n"
@@ -88,6 +117,12 @@ def _score(score: Score | None) -> tuple[str, str, str, str]:
         return ("-",) * 4
     passes = NOT_MEASURED if score.accuracy is None else f"{score.accuracy.k}/{score.accuracy.n}"
     return str(score.flapping), passes, _ratio(score.gap), str(score.failing)
+
+
+def _link(swing: Swing, put: Asked | None) -> str | None:
+    if put is None:
+        return None
+    return f"swing-{swing.swing}/request-{put.request.rpartition('-')[2]}/request.md"
 
 
 def _put(put: Asked | None) -> tuple[str, str]:

@@ -65,8 +65,7 @@ def test_every_runner_target_and_key_that_it_names_is_one(page: str) -> None:
     assert set(load().items("subjects")) <= runners
     assert all(f"`{target}`" in page for target in get_args(Target))
     named = set(re.findall(r"\b((?:improve|subject)\.[a-z_]+)\b", page))
-    assert named - {"improve.md", "improve.json", "improve.improve", "improve.decide"} <= set(
-        keys.names()
-    )
+    others = {f"improve.{name}" for name in ("md", "json", "html", "improve", "decide")}
+    assert named - others <= set(keys.names())
     assert {key for key in keys.names() if key.startswith("improve.")} <= named
     assert set(re.findall(r"helix schema ([\w-]+)", page)) <= set(SHAPES)

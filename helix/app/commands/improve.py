@@ -19,11 +19,16 @@ from helix.files import atomic_write
 from helix.improve import Improved, improve
 from helix.improve.loop import RECORD
 from helix.model.config import Config
-from helix.reports.improvement import improvement_markdown, improvement_text, request_page
+from helix.reports.improvement import (
+    improvement_markdown,
+    improvement_page,
+    improvement_text,
+    request_page,
+)
 from helix.reports.visible import one_line
 from helix.reports.words import wrapped
 
-PAGE = "improve.md"
+REPORT, PAGE = "improve.html", "improve.md"
 
 
 def run(config: Config, run_dir: Path, typed: str) -> Outcome:
@@ -40,7 +45,8 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
     waits = [*_next(found, run_dir), *told(_merged(found.trays), typed)]
     if found.exit_code is ExitCode.WAITING and not found.trays:
         waits += ["Then run the same command again:", f"  {typed}"]
-    written = [os.fspath(run_dir / name) for name in (PAGE, RECORD)]
+    atomic_write(run_dir / REPORT, improvement_page(found.record))
+    written = [os.fspath(run_dir / name) for name in (REPORT, PAGE, RECORD)]
     return Outcome(improvement_text(found.record, waits, written).encode(), found.exit_code)
 
 
