@@ -172,6 +172,7 @@ class _Executed(_Comparison):
 
     def audited(self) -> Audited:
         vary = tuple(self._variable(self.executor.program))
+        self.executor.clear()
         first, differs = self._execute(Conditions(FIRST)), False
         if first.failed is None:
             wait = (first.started_at or 0) + self.asked.apart_s - time.time()

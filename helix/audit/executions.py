@@ -44,6 +44,11 @@ class Executor:
     inputs: tuple[str, ...] = ()
     deadline_s: float = 3600.0
 
+    def clear(self) -> None:
+        """Remove the executions that an earlier audit left in the same folder."""
+        for record in self.root.glob(f"*/{RECORD}"):
+            shutil.rmtree(record.parent, ignore_errors=True)
+
     def execute(self, conditions: Conditions, number: int) -> Execution:
         """Carry one execution out in a process of its own; it is kept under its number."""
         place = self.root / (ELSEWHERE if "directory" in conditions.varied else HERE)

@@ -123,7 +123,9 @@ def _explained(
     following: list[tuple[Key, Shown, list[Key]]] = []
     for key, source in _sources(shown):
         group = source.groups[key]
-        seen = evident(group.samples, source.first, source.execution)
+        seen = None
+        if group.kind == "value":
+            seen = evident(group.samples, source.first, source.execution)
         before = UPSTREAM.get(group.artifact, ())
         upstream = [other for other in source.groups if other[0] in before]
         if seen is None and upstream:

@@ -123,7 +123,7 @@ class Pair(Whole, frozen=True, kw_only=True):
 
 
 class Audited(Whole, frozen=True, kw_only=True):
-    """The result of an audit; `verdict` is different where anything differs at all.
+    """The result of an audit; `verdict` is different where there is a finding.
 
     `score` is over the executions that were asked for, null where fewer than two are finished.
     `notes` say what was not varied or not there, and what a reader has to know.

@@ -91,6 +91,7 @@ def test_tracked_defects_decide_the_exit_too(
         assert program("clean", tmp_path / "audit", f"audit.defects={file}") == code
         assert told in capsys.readouterr().out
     assert len(audited(tmp_path / "audit")["executions"]) == 2
+    assert sorted(os.listdir(tmp_path / "audit" / "executions")) == ["1", "2"]
 
 
 def test_a_first_execution_without_a_run_measures_nothing_and_exits_3(

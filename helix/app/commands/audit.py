@@ -44,6 +44,8 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
             "(judge=replay)"
         )
     with held(run_dir):
+        for name in ("audit.json", "audit.md"):
+            (run_dir / name).unlink(missing_ok=True)
         found = audit(wanted, lambda name: console.tell(f"audit: executing, {name}"))
         _keep(config.paths.state, found)
         atomic_write(run_dir / "audit.json", encode_page(found))
