@@ -1,10 +1,14 @@
 """Audits: what varies between runs that should not, and what an attacker's words change.
 
-`diff_runs` and `score` compare finished runs; `attack` plants texts into traces and compares.
+`diff_runs` and `score` compare finished runs; `audit` has runs executed under conditions that
+vary, and names what differs; `attack` plants texts into traces and compares.
 """
 
+from helix.audit.conditions import Conditions, Program
+from helix.audit.coordinator import Asked, audit
 from helix.audit.diff import diff_runs
 from helix.audit.dimensions import dimensions, score
+from helix.audit.executions import Executor
 from helix.audit.findings import Findings, Move
 from helix.audit.injection import attack
 from helix.audit.masking import COMPARED, MASKING_VERSION, MASKS, masked
@@ -17,11 +21,16 @@ __all__ = [
     "MASKING_VERSION",
     "MASKS",
     "PLACES",
+    "Asked",
+    "Conditions",
+    "Executor",
     "Findings",
     "Move",
     "Payload",
     "Plant",
+    "Program",
     "attack",
+    "audit",
     "diff_runs",
     "dimensions",
     "load_payloads",
