@@ -18,9 +18,12 @@ import time
 from pathlib import Path
 
 import helix
+from helix.files import atomic_folder
 from helix.registry import Renderer, load
-from helix.reports.run import RunReport, compose
-from helix.reports.stream import RunStream, stream
+from helix.registry.leaf import Leaf
+from helix.reports.again import run_again
+from helix.reports.run import RunReport
+from helix.reports.stream import RunStream
 from helix.runs import RunFiles
 
 ROWS = (
@@ -67,10 +70,9 @@ def made(folder: Path, traces: int, criteria: int) -> Path:
 
 
 def opened(item: Renderer, files: RunFiles) -> RunStream | RunReport:
-    """Return the run as the renderer wants it."""
-    if item.stream:
-        return stream(files.scorecard(), files.lines, manifest=files.manifest())
-    return compose(files.scorecard(), files.lines(), manifest=files.manifest())
+    """Return the run as the renderer wants it, its traces at hand for the page."""
+    again = run_again(files, load())
+    return again.run if item.stream else again.whole()
 
 
 def measure(name: str, folder: Path) -> None:
@@ -81,11 +83,15 @@ def measure(name: str, folder: Path) -> None:
         item.ready()
     before = peak()
     wall, cpu = time.perf_counter(), time.process_time()
-    out, size = folder / f"report-of-{name}", 0
+    out, size = folder / f"report-of-{name}.{name}", 0
     data = item.render(opened(item, files))
-    with open(out, "wb") as file:
+    with open(out, "wb") as file, atomic_folder(out) as leaf:
         for part in (data,) if isinstance(data, bytes) else data:
-            size += file.write(part)
+            if isinstance(part, Leaf):
+                leaf(*part)
+                size += len(part.data)
+            else:
+                size += file.write(part)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     print(
         f"{name:<12}{wall:8.1f} s{cpu:8.1f} s CPU{size / 1e6:9.1f} MB"
