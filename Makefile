@@ -17,6 +17,7 @@ RUN := .venv/run.stamp
 DEV := .venv/dev.stamp
 MODEL := .venv-model/stamp
 DASK := .venv-dask/stamp
+NODE := .node/stamp
 COMPILE := .venv-lock/bin/pip-compile --quiet --generate-hashes --strip-extras --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
@@ -37,6 +38,9 @@ model: $(MODEL) ## install a small real model, which some slow tests ask
 dask: $(DASK) ## run the tests of plugins/helix-dask, in an environment with Dask
 	@.venv-dask/bin/python -m pytest -m "slow or not slow" plugins/helix-dask/tests $(ARGS)
 
+.PHONY: node
+node: $(NODE) ## install axe-core and SARIF Multitool by npm, which some slow tests run
+
 lint: $(DEV) ## check style, types and import floors
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -52,7 +56,8 @@ lock: ## pin what pyproject.toml asks for, with hashes; keeps pins that still fi
 		-o requirements-dev.lock pyproject.toml
 
 clean: ## remove the environments and caches, not the outputs
-	rm -rf .venv .venv-dask .venv-lock .venv-model .hypothesis .import_linter_cache .mypy_cache .pytest_cache \
+	rm -rf .node .venv .venv-dask .venv-lock .venv-model .hypothesis .import_linter_cache \
+		.mypy_cache .pytest_cache \
 		.ruff_cache build dist
 
 $(BIN)/python:
@@ -95,4 +100,12 @@ $(DASK): plugins/helix-dask/requirements.lock requirements-dev.lock pyproject.to
 		-r requirements-dev.lock -r plugins/helix-dask/requirements.lock
 	@.venv-dask/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
 		--editable . --editable plugins/helix-dask
+	@touch $@
+
+# Install scripts stay off: the one that there is makes the program executable.
+$(NODE): tests/node/package.json tests/node/package-lock.json
+	@echo "Installing tests/node/package-lock.json" >&2
+	@mkdir -p .node && cp $^ .node/
+	@npm ci --prefix .node --ignore-scripts --no-audit --no-fund --silent
+	@chmod u+x .node/node_modules/@microsoft/sarif-multitool-*/Sarif.Multitool
 	@touch $@

@@ -53,3 +53,9 @@ def requests(driver: Any) -> list[str]:
 def complaints(driver: Any) -> list[str]:
     """Return what was said on the console since the last call: errors, refusals by the policy."""
     return [str(entry["message"]) for entry in driver.get_log("browser")]
+
+
+def scheme(driver: Any, name: str) -> None:
+    """Let pages see a light or dark colour scheme from now on."""
+    features = [{"name": "prefers-color-scheme", "value": name}]
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})

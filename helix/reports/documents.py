@@ -115,10 +115,8 @@ def _cells(report: Run) -> Iterator[str]:
             yield f"  - {md(first_line(cell.detail, 300))}"
         for ref in cell.refs[:1]:
             if ref.value is not None:
-                where = (
-                    f"{md(one_line(ref.obs, LONGEST_NAME))} {md(one_line(ref.path, LONGEST_NAME))}"
-                )
-                yield f"  - {where}: “{md(one_line(ref.value, 300))}”"
+                where = f"{one_line(ref.obs, LONGEST_NAME)} {one_line(ref.path, LONGEST_NAME)}"
+                yield f"  - {md(where)}: “{md(one_line(ref.value, 300))}”"
     total = report.scorecard.cells.fail + report.scorecard.cells.uncertain
     if total > len(found):
         yield f"- and {total - len(found):,} more"

@@ -7,7 +7,10 @@ import dataclasses
 import io
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from junitparser import Error, Failure, JUnitXml, Skipped
@@ -205,3 +208,13 @@ OPEN = {
     "terminal": from_terminal,
 }
 """What names the cells that fail or are undecided, all of them or the worst."""
+
+
+def typed(folder: Path, *words: str, codes: tuple[int, ...]) -> str:
+    """Run a command in a folder, which must exit so, and return its output."""
+    done = subprocess.run(
+        [sys.executable, "-m", "helix", *words],
+        cwd=folder, capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert done.returncode in codes, done.stderr
+    return done.stdout

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
@@ -10,6 +13,7 @@ import msgspec
 import pytest
 
 from helix.reports.sarif import MOST_RESULTS, uri
+from tests.conftest import PROJECT
 from tests.reports import runs, sample
 from tests.reports.test_formats import hostile_lines
 
@@ -23,6 +27,7 @@ def closed(required: list[str], **properties: Any) -> dict[str, Any]:
     }
 
 
+MULTITOOL = PROJECT / ".node" / "node_modules" / ".bin" / "sarif-multitool"
 TEXT = {"type": "string", "minLength": 1}
 MESSAGE = closed(["text"], text=TEXT)
 LEVEL = {"enum": ["none", "note", "warning", "error"]}
@@ -150,3 +155,26 @@ def test_at_most_5000_results_are_written_the_worst_first_and_the_rest_is_told()
 )
 def test_a_file_is_named_as_a_repository_names_it(file: str, told: str) -> None:
     assert uri(file) == told
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not MULTITOOL.is_file(), reason="SARIF Multitool is not here; `make node`")
+@pytest.mark.parametrize("name", ["sample", "hostile", "empty", "too many"])
+def test_the_multitool_of_the_standards_authors_finds_no_error(name: str, tmp_path: Path) -> None:
+    many = [sample.line(n % 14) for n in range(3_000)]
+    lines = {"sample": None, "hostile": hostile_lines(), "empty": [], "too many": many}[name]
+    report = tmp_path / "report.sarif"
+    report.write_bytes(runs.written("sarif", runs.run(lines=lines)))
+    done = subprocess.run(
+        [MULTITOOL, "validate", report], capture_output=True, encoding="utf-8", check=False
+    )
+    assert "Analysis completed successfully" in done.stdout, done.stdout
+    told = re.findall(r": (error|warning) (SARIF\w+|\w+):", done.stdout)
+    # The one word of advice: the driver names no address, and the project promises none.
+    assert told == [("warning", "SARIF2005")], done.stdout
+    broken = tmp_path / "broken.sarif"
+    broken.write_bytes(report.read_bytes().replace(b'"results":', b'"result":', 1))
+    done = subprocess.run(
+        [MULTITOOL, "validate", broken], capture_output=True, encoding="utf-8", check=False
+    )
+    assert ": error " in done.stdout
