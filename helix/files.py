@@ -58,7 +58,7 @@ def atomic_folder(report: str | os.PathLike[str]) -> Iterator[Callable[[str, byt
     part, old = _part(target), _part(target)
 
     def put(name: str, data: bytes) -> None:
-        if Path(name).name != name:
+        if name in ("", ".", "..") or Path(name).name != name:
             raise ValueError(f"a file of a folder must have a plain name (got {name!r})")
         if not part.exists():
             if os.path.lexists(target) and not _is_made(target, mark):

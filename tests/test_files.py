@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix.files import atomic_write, atomic_writer, file_name, is_file
+from helix.errors import UsageError
+from helix.files import (
+    atomic_folder,
+    atomic_write,
+    atomic_writer,
+    beside,
+    clear_folder,
+    clear_parts,
+    file_name,
+    is_file,
+)
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
@@ -54,3 +64,79 @@ def test_any_id_has_a_harmless_name(identifier: str) -> None:
 @given(one=st.text(), other=st.text())
 def test_names_are_equal_only_where_ids_are(one: str, other: str) -> None:
     assert (file_name(one).lower() == file_name(other).lower()) is (one == other)
+
+
+def put(report: Path, **files: bytes) -> None:
+    with atomic_folder(report) as leaf:
+        for name, data in files.items():
+            leaf(name, data)
+
+
+def pages(report: Path) -> dict[str, bytes]:
+    found = {file.name: file.read_bytes() for file in beside(report).iterdir()}
+    assert found.pop("made-by-helix.txt")
+    return found
+
+
+def test_a_folder_takes_the_place_of_the_one_before_as_a_whole(tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    put(report, a=b"1", b=b"2")
+    assert pages(report) == {"a": b"1", "b": b"2"}
+    put(report, b=b"3")
+    assert pages(report) == {"b": b"3"}
+    with pytest.raises(OSError, match="full"), atomic_folder(report) as leaf:
+        leaf("c", b"4")
+        assert pages(report) == {"b": b"3"}
+        raise OSError("the disk is full")
+    assert pages(report) == {"b": b"3"}
+    assert os.listdir(tmp_path) == ["report"]
+
+
+def test_a_report_of_one_file_takes_its_old_pages_away_and_nobody_elses(tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    put(report, a=b"1")
+    put(tmp_path / "report.json")
+    clear_folder(tmp_path / "report.md")
+    assert pages(report) == {"a": b"1"}
+    put(report)
+    assert not os.listdir(tmp_path)
+    put(report, a=b"1")
+    clear_folder(report)
+    assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["folder", "file", "link", "another report's"])
+def test_what_is_not_the_reports_own_is_neither_replaced_nor_removed(
+    kind: str, tmp_path: Path
+) -> None:
+    report, place, own = tmp_path / "a.html", tmp_path / "a", tmp_path / "own"
+    put(tmp_path / "own.html", kept=b"1")
+    if kind == "folder":
+        place.mkdir()
+    elif kind == "file":
+        place.write_bytes(b"1")
+    elif kind == "link":
+        place.symlink_to(own, target_is_directory=True)
+    else:
+        put(tmp_path / "a.htm", kept=b"1")
+    with pytest.raises(UsageError, match="must be free for the pages of a report"):
+        put(report, a=b"1")
+    put(report)
+    clear_folder(report)
+    assert os.path.lexists(place) and pages(tmp_path / "own.html") == {"kept": b"1"}
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
+
+
+@pytest.mark.parametrize("name", ["../up", "a/b", "..", ""])
+def test_a_file_of_a_folder_has_a_plain_name(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="plain name"), atomic_folder(tmp_path / "r.html") as leaf:
+        leaf(name, b"1")
+    assert not os.listdir(tmp_path)
+
+
+def test_a_folder_that_a_killed_writer_left_half_made_is_cleared(tmp_path: Path) -> None:
+    left = tmp_path / f".report.{'0' * 12}.tmp"
+    left.mkdir()
+    (left / "a").write_bytes(b"1")
+    clear_parts(tmp_path)
+    assert not left.exists()
