@@ -6,7 +6,6 @@ told, and the report goes without its text.
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +27,7 @@ from helix.reports.run import RunMeta, RunReport, compose, rerun_line
 from helix.reports.stream import RunStream, stream
 from helix.reports.summary import listed
 from helix.reports.words import NOT_RECORDED, counted
-from helix.runs import RunFiles
+from helix.runs import RunFiles, object_of
 from helix.suite import compile, load
 from helix.survey import routed
 
@@ -178,11 +177,7 @@ def subject(plan: Plan) -> SubjectConfig:
 
 def runmeta(folder: Path) -> dict[str, Any]:
     """Return how an execution went; empty where that was not recorded."""
-    try:
-        found = json.loads((folder / "runmeta.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    return object_of(folder / "runmeta.json")
 
 
 def _meta(files: RunFiles, plan: Plan, pending: int, undone: bool) -> RunMeta:

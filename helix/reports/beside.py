@@ -21,7 +21,7 @@ from helix.model.scorecard import Scorecard
 from helix.model.sidelines import DecisionLine
 from helix.model.validation import Disagreement, Trust, Validation
 from helix.reports.since import MAX_CELLS, Since, since
-from helix.runs import RunFiles
+from helix.runs import RunFiles, object_of
 from helix.trust import pipelines, standing
 
 T = TypeVar("T")
@@ -72,7 +72,7 @@ def beside(folder: str | None, card: Scorecard) -> Beside:
         return Beside(folder)
     run = RunFiles(Path(folder))
     plan = _or_none(run.plan)
-    told = _json(run.folder / "runmeta.json")
+    told = object_of(run.folder / "runmeta.json")
     counts, elided = _decisions(run.folder / "decisions.jsonl")
     baseline = plan.runs.get("baseline") if plan else None
     lines = run.folder / "disagreements.jsonl"
@@ -129,11 +129,6 @@ def _lines(path: Path, kind: type[T]) -> Iterator[T]:
             found = _or_none(partial(decode_line, line, kind))
             if found is not None:
                 yield found
-
-
-def _json(path: Path) -> dict[str, Any]:
-    found = _or_none(lambda: json.loads(path.read_text(encoding="utf-8")))
-    return found if isinstance(found, dict) else {}
 
 
 def _or_none(read: Callable[[], T]) -> T | None:

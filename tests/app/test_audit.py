@@ -29,6 +29,15 @@ def work(shared_work: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return shared_work
 
 
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Stand in a folder with a trace and a suite, and return the words that name them."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, desk_trace())
+    suite(tmp_path, JUDGED)
+    return ["subject.traces=runs.jsonl", "criteria.file=suite.yaml"]
+
+
 def program(switches: str, folder: Path, *words: str) -> int:
     command = f"audit.command=[{{python}},program.py,'{switches}',{{out}}]"
     return main(["audit", command, "audit.inputs=notes", f"hydra.run.dir={folder}", *words])
@@ -123,43 +132,30 @@ def test_finished_runs_are_compared_and_what_they_cannot_show_is_said(
 
 
 def test_runs_that_this_process_made_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    desk: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path, desk_trace())
-    suite(tmp_path, SAYS_BOOKED)
-    given = ["subject.traces=runs.jsonl", "criteria.file=suite.yaml", "judge=none"]
     for name in "ab":
-        main(["evaluate", *given, f"hydra.run.dir={name}"])
+        main(["evaluate", *desk, "judge=none", f"hydra.run.dir={name}"])
     assert main(["audit", "audit.runs=[a,b]"]) == 2
     assert "a must be made by another process than the audit's" in capsys.readouterr().err
 
 
 def test_a_dry_run_says_what_would_be_executed_and_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    desk: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path, desk_trace())
-    suite(tmp_path, JUDGED)
-    given = ["subject.traces=runs.jsonl", "criteria.file=suite.yaml", "run.dry=true"]
-    assert main(["audit", *given, "judge=none"]) == 0
+    assert main(["audit", *desk, "judge=none", "run.dry=true"]) == 0
     out = capsys.readouterr().out
     assert "Dry run: nothing was executed." in out and "another hash seed" in out
     assert not (tmp_path / "outputs").exists()
 
 
 def test_a_live_judge_is_warned_about(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    desk: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path, desk_trace())
-    suite(tmp_path, JUDGED)
     script = scripted(tmp_path, "def judge(request):\n    raise OSError('gone')\n")["script"]
-    given = ["subject.traces=runs.jsonl", "criteria.file=suite.yaml", "verifier=none"]
     judge = ["judge=scripted", f"judge.script={script}", "judge.model=m", "limits.retries=0"]
-    main(["audit", *given, *judge, "audit.vary=[order]"])
-    err = capsys.readouterr().err
-    assert "helix: 1 question to a live judge" in err
+    main(["audit", *desk, *judge, "verifier=none", "audit.vary=[order]"])
+    assert "helix: 1 question to a live judge" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
