@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 
-from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
-from helix.app.cli import main  # noqa: E402
+from helix.app.cli import main
+from tests.reports.browsing import chromium
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
-DRIVER = shutil.which("chromedriver")
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--window-size=1440,1000",
-)  # fmt: skip
 STATE = """
 const text = (list) => [...list].map((e) => e.textContent.trim());
 return {
@@ -84,15 +77,9 @@ class Driven:
 
 
 def started(profile: Path) -> Iterator[Driven]:
-    """Start a browser, and end it afterwards."""
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={profile}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield Driven(browser)
-    browser.quit()
+    """Start a browser, and end it afterwards; skips where there is none."""
+    with chromium(profile) as browser:
+        yield Driven(browser)
 
 
 def demo(folder: Path) -> Path:
@@ -151,4 +138,4 @@ def evaluated(traces: Path, folder: Path) -> Path:
     return folder / "run" / "report.html"
 
 
-__all__ = ["CHROMIUM", "DRIVER", "Driven", "Keys", "demo", "evaluated", "started"]
+__all__ = ["Driven", "Keys", "demo", "evaluated", "started"]

@@ -10,14 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.reports.driven import CHROMIUM, DRIVER, Driven, Keys, demo, evaluated, started
+from tests.reports.driven import Driven, Keys, demo, evaluated, started
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        CHROMIUM is None or DRIVER is None, reason="Chromium and its driver are not installed here"
-    ),
-]
+pytestmark = pytest.mark.slow
 CITED = ['consecutive_outbound="7"', 'critical="false"']
 REAL = ("tau_bench_airline_gpt4o", "claude_code_sessions/simonw", "langfuse_exports/api_shape")
 
