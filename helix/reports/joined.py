@@ -12,11 +12,10 @@ from dataclasses import replace
 
 from helix.model.lines import decode_line, encode_line
 from helix.model.verdict import Cause, CellState, MatrixVerdictFile
-from helix.reports.run import CellView, RunReport, TraceView, laid_out, trace_view
+from helix.reports.run import UNREAD, CellView, RunReport, TraceView, laid_out, trace_view
 from helix.reports.stream import RunStream
 from helix.reports.words import Standing
 
-UNREAD = "its steps were not read"
 Waiting = dict[str, list[tuple[int, bytes]]]
 
 

@@ -1,12 +1,12 @@
 """The composer of the run report: one frozen value that every renderer projects (METHOD 85).
 
-`compose` reads the verdict lines once, and asks for the traces that the page shows in full.
+`helix.reports.stream` gives the same views one at a time.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from helix.model.config import Verbosity
@@ -29,11 +29,11 @@ from helix.reports.trajectory import Place, StepView, lay_out
 from helix.reports.words import WORST_FIRST, Standing, next_action
 
 MAX_STEPS = 2000
-"""How many steps the page shows in full; beyond it, failing and undecided trajectories first."""
+"""How many steps stand in a page as they are."""
 MAX_COLUMNS = 300
 """How many traces the matrix holds; beyond it, the worst."""
 
-Traces = Iterable[Trace] | Callable[[frozenset[str]], Iterable[Trace]]
+UNREAD = "its steps were not read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class RunReport:
 def compose(
     scorecard: Scorecard,
     lines: Iterable[MatrixVerdictFile],
-    traces: Traces = (),
+    traces: Iterable[Trace] = (),
     *,
     suite: Sequence[Criterion] = (),
     manifest: Iterable[ManifestEntry] = (),
@@ -233,9 +233,8 @@ def compose(
 ) -> RunReport:
     """Return the report of a run.
 
-    `traces` is an iterable, or a function that gets the ids to show and returns their traces in
-    any order; it is called at most once. Give `()` when no renderer shows steps. Traces that are
-    not among the lines are passed over. The manifest says in which file each trace stands.
+    `traces` are those whose steps are shown, in any order; those that are not among the lines are
+    passed over. The manifest says in which file each trace stands.
     """
     lines = tuple(lines)
     rows = row_views(scorecard, suite)
@@ -327,38 +326,14 @@ def _refs(entry: Verdict | NotApplicable | None) -> tuple[Ref, ...]:
     return tuple(dict.fromkeys((*entry.refs, *(entry.code.refs if entry.code else ()))))
 
 
-def _with_steps(views: list[TraceView], traces: Traces) -> tuple[TraceView, ...]:
-    """Return the views with steps laid out, as many as the page holds, the worst first."""
-    wanted = _wanted(views)
-    if callable(traces):
-        ids = frozenset(view.id for view in views if view.index in wanted)
-        traces = traces(ids) if ids else ()
+def _with_steps(views: list[TraceView], traces: Iterable[Trace]) -> tuple[TraceView, ...]:
     by_id: dict[str, list[TraceView]] = {}
     for view in views:
         by_id.setdefault(view.id, []).append(view)
-    done = dict(enumerate(views))
-    left = 2 * MAX_STEPS
+    done = {view.index: replace(view, hidden=UNREAD) for view in views}
     for trace in traces:
-        for view in by_id.get(trace.id, ()):
-            laid = laid_out(view, trace) if view.index in wanted else view
-            if len(laid.steps) > left:
-                wanted.discard(view.index)
-                continue
-            left -= len(laid.steps)
-            done[view.index] = laid
-    return tuple(view if view.steps else _explained(view, wanted) for view in done.values())
-
-
-def _wanted(views: Sequence[TraceView]) -> set[int]:
-    """Choose the trajectories to show: everything that fits, failing and undecided ones first."""
-    wanted: set[int] = set()
-    left = MAX_STEPS
-    for view in sorted(views, key=_by_standing):
-        steps = 2 * len(view.line.agent_steps) + 2  # messages are not counted in the line
-        if steps <= left:
-            wanted.add(view.index)
-            left -= steps
-    return wanted
+        done |= {view.index: laid_out(view, trace) for view in by_id.get(trace.id, ())}
+    return tuple(done.values())
 
 
 def laid_out(view: TraceView, trace: Trace) -> TraceView:
@@ -378,10 +353,3 @@ def laid_out(view: TraceView, trace: Trace) -> TraceView:
 def _bound(view: TraceView) -> list[Ref]:
     verdicts = [cell.verdict for cell in view.cells if cell.verdict]
     return [b.ref for v in verdicts for b in v.bindings if b.ref is not None]
-
-
-def _explained(view: TraceView, wanted: set[int]) -> TraceView:
-    if view.hidden:
-        return view
-    text = "its steps were not read" if view.index in wanted else "left out for the page's size"
-    return replace(view, hidden=text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -14,7 +14,11 @@ from helix.reports.cells import COLUMNS, LONGEST_TEXT
 from helix.reports.csv import FORMULA
 from helix.reports.github import ANNOTATIONS
 from helix.reports.otel import SCORES
+from helix.reports.run import MAX_STEPS
 from helix.reports.sarif import LEVELS, MOST_RESULTS
+from helix.reports.scale import INLINE_TRACES, LARGEST_PAGE, WITHOUT_SCRIPTS
+from helix.reports.stream import Mode
+from helix.reports.underway import EVERY
 from tests.reports import runs
 
 
@@ -58,7 +62,15 @@ def test_its_figures_and_words_are_those_of_the_code(page: str) -> None:
 
 
 def test_what_it_says_of_streams_is_so(renderers: dict[str, Any]) -> None:
-    assert {n for n, item in renderers.items() if not item.stream} == {"terminal", "html"}
+    assert {n for n, item in renderers.items() if not item.stream} == {"terminal"}
+
+
+def test_its_sizes_of_the_page_are_those_of_the_code(page: str) -> None:
+    sizes = f"{MAX_STEPS:,} steps and {INLINE_TRACES} traces"
+    assert sizes in page and f"up to {LARGEST_PAGE // 1_000_000} MB" in page
+    assert page.count(f"the {WITHOUT_SCRIPTS:,} worst") == 2
+    assert EVERY == 2 and "every two seconds" in page
+    assert set(get_args(Mode)) == {"auto", *re.findall(r"`report\.mode=(single|directory)`", page)}
 
 
 def test_its_renderer_renders(page: str) -> None:

@@ -15,7 +15,6 @@ from helix.model.manifest import Load, LoadFailure
 from helix.model.scorecard import Gate
 from helix.model.trace import Trace
 from helix.model.verdict import CodePart, Fidelity, MatrixVerdictFile, Ref
-from helix.reports import run
 from helix.reports.html import render_html
 from helix.reports.run import RunReport, compose
 from helix.reports.visible import visible
@@ -189,31 +188,14 @@ def test_a_string_that_looks_like_a_number_is_told_from_one(page: Page) -> None:
     assert "quoted" in values["42"] and "literal" in values["70"]
 
 
-def test_beyond_the_pages_size_the_worst_are_shown_and_the_rest_is_counted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(run, "MAX_STEPS", 14)
-    small = report(8)
-    assert [t.id for t in small.traces if t.steps] == ["outreach-001", "outreach-006"]
-    page = Page(render_html(small).decode())
-    told = page.by_id()["trajectories"].text
-    assert "2 of 8 traces shown with steps; the rest in verdicts.jsonl." in told
-    assert told.count("Steps are not shown here: left out for the page's size") == 6
-
-
-def test_only_the_traces_that_are_shown_are_asked_for() -> None:
-    asked: list[frozenset[str]] = []
+def test_traces_that_were_not_read_are_counted_and_say_so() -> None:
     lines = [line(n) for n in range(3)]
-    card = scorecard(tuple(lines))
-
-    def read(ids: frozenset[str]) -> list:  # type: ignore[type-arg]
-        asked.append(ids)
-        return [trace(2), trace(0), trace(1), trace(9)]
-
-    made = compose(card, lines, read, suite=SUITE)
-    assert asked == [frozenset({"outreach-000", "outreach-001", "outreach-002"})]
+    made = compose(scorecard(tuple(lines)), lines, [trace(2), trace(9)], suite=SUITE)
     assert [t.id for t in made.traces] == ["outreach-000", "outreach-001", "outreach-002"]
-    assert all(t.steps for t in made.traces)
+    assert [bool(t.steps) for t in made.traces] == [False, False, True]
+    told = Page(render_html(made).decode()).by_id()["trajectories"].text
+    assert "1 of 3 traces shown with steps; the rest in verdicts.jsonl." in told
+    assert told.count("Steps are not shown here: its steps were not read") == 2
 
 
 def test_a_trace_that_changed_since_is_not_shown_as_what_was_judged() -> None:
