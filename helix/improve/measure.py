@@ -85,27 +85,13 @@ def evaluated(
 def measured(folder: Path, repeat: int, files: Mapping[str, Path]) -> Measured:
     """Read a finished evaluation; what nobody adjudicated is no answer, and no failure either."""
     run = RunFiles(folder)
-    cases = {os.path.realpath(file): case for case, file in files.items()}
-    entries: dict[str, list[ManifestEntry]] = {}
-    for entry in run.manifest():
-        if (case := cases.get(os.path.realpath(entry.file))) is not None:
-            entries.setdefault(case, []).append(entry)
-    unread = {
-        cases.get(os.path.realpath(f.file)): portable(f.reason)
-        for f in run.scorecard().load.failures
-    }
-    lost = {case: f"its trace cannot be read: {why}" for case, why in unread.items() if case}
-    for case in files:
-        found = len(entries.get(case, ()))
-        if found != 1:
-            lost.setdefault(case, f"its file must hold one trace (got {found})")
-    known = {own[0].id: (case, own[0]) for case, own in entries.items() if case not in lost}
+    known, lost = _traces(run, files)
     answers: list[Answer] = []
     for line in run.lines():
-        case, own = known.get(line.trajectory_id, (None, None))
-        if case is None or own is None:
+        if line.trajectory_id not in known:
             continue
-        given = list(_answers(line, case, own, repeat))
+        case, entry = known[line.trajectory_id]
+        given = list(_answers(line, case, entry, repeat))
         if len(given) < len(line.dense_map):
             lost.setdefault(case, _undone(line))
         answers += given
@@ -114,6 +100,31 @@ def measured(folder: Path, repeat: int, files: Mapping[str, Path]) -> Measured:
         if case not in judged:
             lost.setdefault(case, "nobody adjudicated it")
     return Measured(tuple(answers), lost)
+
+
+def _traces(
+    run: RunFiles, files: Mapping[str, Path]
+) -> tuple[dict[str, tuple[str, ManifestEntry]], dict[str, str]]:
+    """Return the case of each trace by its id, and of the other cases why they have none."""
+    entries: dict[str, list[ManifestEntry]] = {}
+    for entry in run.manifest():
+        entries.setdefault(os.path.realpath(entry.file), []).append(entry)
+    failures = run.scorecard().load.failures
+    unread = {os.path.realpath(f.file): portable(f.reason) for f in failures}
+    known: dict[str, tuple[str, ManifestEntry]] = {}
+    lost: dict[str, str] = {}
+    for case, file in files.items():
+        path = os.path.realpath(file)
+        inside = entries.get(path, [])
+        # A file that somebody recorded may hold several; they are told by task or id.
+        found = [e for e in inside if case in (e.task, e.id)] or inside
+        if path in unread:
+            lost[case] = f"its trace cannot be read: {unread[path]}"
+        elif len(found) != 1:
+            lost[case] = f"its file must hold one trace of it (got {len(found)})"
+        else:
+            known[found[0].id] = case, found[0]
+    return known, lost
 
 
 def _answers(
