@@ -86,11 +86,7 @@ def prepare(
     vouched = vouched_for(config.paths.state, asked)
     settings = _settings(config, compiled, rows, judge, pin, verifier, vouched)
     plan = _plan(config, compiled, rows, judge, pin, verifier, settings, registry, known, failing)
-    trusts = _trusts(config, rows, judge, plan)
-    code = frozenset(row.id for row in rows if row.klass == "code")
-    steady = steady_rows(config.paths.state, plan.decides, code)
-    told = {"trust": trust_digest(trusts), **({"steady": sorted(steady)} if steady else {})}
-    plan = Plan.of({**plan.decides, **told}, plan.runs)
+    plan, trusts, steady = _standing(config, rows, judge, plan)
     fold = _fold_plan(config, compiled, rows, plan, pin, verifier, known, today, trusts, steady)
     return Prepared(
         config=config,
@@ -108,14 +104,16 @@ def prepare(
     )
 
 
-def _trusts(
+def _standing(
     config: Config, rows: Sequence[CompiledRow], judge: Judge, plan: Plan
-) -> dict[str, Trusted]:
-    """Return how the judge stands on the rows that it has a part in; nobody stands for nobody."""
-    if not judge.asks:
-        return {}
+) -> tuple[Plan, dict[str, Trusted], frozenset[str]]:
+    """Return the plan with what was measured of the judge of its rows; nobody stands for nobody."""
     code = frozenset(row.id for row in rows if row.klass == "code")
-    return trusted(config.paths.state, plan.decides["suite"]["name"], plan.decides, code)
+    state, suite = config.paths.state, plan.decides["suite"]["name"]
+    trusts = trusted(state, suite, plan.decides, code) if judge.asks else {}
+    steady = steady_rows(state, plan.decides, code) if judge.asks else frozenset()
+    told = {"trust": trust_digest(trusts), **({"steady": sorted(steady)} if steady else {})}
+    return Plan.of({**plan.decides, **told}, plan.runs), trusts, steady
 
 
 def _check_axis(judge: JudgeConfig) -> None:

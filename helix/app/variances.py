@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from helix.model.scorecard import Variance
 from helix.model.variance import CellSpread, CriterionSpread, Needed, VarianceReport
-from helix.reports.repeated import UNTOLD, part, percent, split
+from helix.reports.repeated import UNTOLD, part, percent
 from helix.reports.visible import one_line
 from helix.reports.words import columns, counted
 
@@ -32,7 +33,10 @@ def _lines(found: VarianceReport) -> Iterator[str]:
         yield ""
     parted = [one for one in found.criteria if one.variance is not None]
     if parted:
-        yield from columns([_SPLIT, *map(_split_cells, parted)])
+        rows = [_split_cells(one.criterion_id, one.variance) for one in parted if one.variance]
+        if found.variance is not None and len(rows) > 1:
+            rows.append(_split_cells("all of them", found.variance))
+        yield from columns([_SPLIT, *rows])
         yield ""
     yield from _flipping(repeated)
     yield from _needs(repeated)
@@ -53,10 +57,8 @@ def _flip_cells(one: CriterionSpread) -> tuple[str, ...]:
     )
 
 
-def _split_cells(one: CriterionSpread) -> tuple[str, ...]:
-    found = one.variance
-    assert found is not None
-    return one_line(one.criterion_id, _NAME), *map(part, (found.agent, found.judge, found.verifier))
+def _split_cells(name: str, found: Variance) -> tuple[str, ...]:
+    return one_line(name, _NAME), part(found.agent), part(found.judge), part(found.verifier)
 
 
 def _flipping(repeated: list[CriterionSpread]) -> Iterator[str]:
@@ -82,7 +84,10 @@ def _needs(repeated: list[CriterionSpread]) -> Iterator[str]:
     needs = [(one.criterion_id, one.needed) for one in repeated if one.needed is not None]
     if not needs:
         return
-    yield f"To know a flip rate to ±{needs[0][1].precision:.1%}, at the rate that was found:"
+    yield (
+        f"To know a flip rate to ±{needs[0][1].precision:.1%}, at the rate that was found, takes\n"
+        "so many repeats of one trace, or traces with as many repeats as these:"
+    )
     for criterion, needed in needs:
         yield f"  {one_line(criterion, _NAME)}: {_need(needed)}"
     yield ""
@@ -91,15 +96,10 @@ def _needs(repeated: list[CriterionSpread]) -> Iterator[str]:
 def _need(needed: Needed) -> str:
     if needed.repeats is None or needed.traces is None:
         return "not known, nothing was answered twice"
-    return (
-        f"of one trace {counted(needed.repeats, 'repeat')}; of the criterion "
-        f"{counted(needed.traces, 'trace')} with as many repeats as here"
-    )
+    return f"{counted(needed.repeats, 'repeat')} of one trace, or {counted(needed.traces, 'trace')}"
 
 
 def _closing(found: VarianceReport) -> Iterator[str]:
-    if (whole := split(found.variance)) is not None:
-        yield f"All criteria: {whole}."
     if found.otherwise:
         yield (
             f"{counted(found.otherwise, 'line')} under an index that was counted already say "

@@ -74,15 +74,20 @@ def hear(repeats: Sequence[Mapping[str, Said]], criterion: str, wanted: int, cod
     `code` says that no judge has a part in the criterion. Where it applies to no repeat there is
     no answer: that says nothing of who flips.
     """
-    said = [found for repeat in repeats if (found := repeat.get(criterion)) is not None]
+    return _heard(tuple(repeat.get(criterion) for repeat in repeats), wanted, code)
+
+
+# Most traces say the same, so that what was heard of them is made once, and held once.
+@lru_cache(maxsize=4096)
+def _heard(repeats: tuple[Said | None, ...], wanted: int, code: bool) -> Heard:
+    said = [one for one in repeats if one is not None]
     decided = [one.answer for one in said if one.answer is not None]
     by_code = code or (len(said) == len(repeats) > 0 and all(one.by_code for one in said))
     undecided = max(wanted, len(repeats)) - len(decided)
     if set(decided) == {NOWHERE}:
         decided = []
     answers = answers_of(decided[:1] if by_code else decided)
-    # Most traces say the same, so that what was heard of them is held once.
-    return _held(answers, undecided, by_code, any(one.checked for one in said))
+    return Heard(answers, undecided, by_code, any(one.checked for one in said))
 
 
 @dataclass(slots=True)
@@ -148,9 +153,6 @@ class Spread:
 
     def _between(self) -> dict[str, list[Fraction]]:
         return {task: list(_excesses(groups)) for task, groups in self.tasks.items()}
-
-
-_held = lru_cache(maxsize=4096)(Heard)
 
 
 def _excesses(groups: Iterable[Sequence[Heard]]) -> Iterator[Fraction]:

@@ -149,7 +149,7 @@ def test_the_command_shows_flips_split_cells_and_what_a_precision_needs(
     shown = capsys.readouterr().out
     for words in (
         "criterion  flip rate", "agent", "verifier", "greets on t", "withdrawn; flips",
-        "To know a flip rate to ±10.0%", "All criteria: disagreement: agent ",
+        "To know a flip rate to ±10.0%", "all of them", " repeats of one trace, or ",
         "1 run, 16 traces, 3 replicate indices: 0 to 2",
     ):  # fmt: skip
         assert words in shown
