@@ -123,7 +123,9 @@ def _roots(one: Finding) -> str:
 
 
 def _where(place: Place) -> str:
-    path = one_line(place.path) or ("the order of lines" if place.kind == "order" else "a line")
+    path = one_line(place.path, VALUE) or (
+        "the order of lines" if place.kind == "order" else "a line"
+    )
     if place.path and place.kind == "order":
         path = f"{path}, its order"
     line = f", first on line {place.line:,}" if place.line is not None else ""
