@@ -10,7 +10,11 @@ from helix.calibrate import Desk, apply, record, replay
 from helix.improve.request import Uncertain
 from helix.model.calibration import Entry
 from helix.model.canonical import digest
+from helix.model.verdict import BlockKind
 from helix.runs import RunFiles
+
+_FLAPS: tuple[BlockKind, str] = ("scope", "the judge gives two answers on one trace")
+_GROUNDLESS: tuple[BlockKind, str] = ("factual-intent", "nothing that was cited shows it")
 
 
 def hand_over(
@@ -18,31 +22,35 @@ def hand_over(
 ) -> tuple[str, ...]:
     """Write these cells into the calibration log of `state`; return their criteria.
 
-    A flapping judge is found as a doubt about the scope of its row: it reads the same trace two
-    ways. `loop` is the digest that tells this finding from others.
+    What blocks an undecided cell is what its verdict says. A flapping judge is a doubt about the
+    scope of its row, which it reads two ways; a verdict that nothing shows lacks a fact. `loop` is
+    the digest that tells these findings from others.
     """
     if not cells:
         return ()
     desk = before = Desk.open(state)
+    criteria = sorted({cell.criterion for cell in cells})
+    groundless = sorted({cell.criterion for cell in cells if not cell.flaps})
     for run in runs:
         plan = run.plan().digest
-        for criterion in sorted({cell.criterion for cell in cells if not cell.flaps}):
+        for criterion in groundless:
             desk = record(desk, run.lines(), plan, at=at, only=criterion)
-    told = {(entry.criterion_id, entry.run) for entry in desk.log}
     for cell in cells:
+        known = replay(desk.log).get(cell.criterion)
         seen = digest([loop, cell.case, cell.criterion])
-        retired = replay(desk.log).get(cell.criterion) == "retired"
-        if not cell.flaps or retired or (cell.criterion, seen) in told:
+        told = any((e.criterion_id, e.run) == (cell.criterion, seen) for e in desk.log)
+        if told or known == "retired" or (known == "uncertain" and not cell.flaps):
             continue
+        kind, why = _FLAPS if cell.flaps else _GROUNDLESS
         entry = Entry(
             criterion_id=cell.criterion,
             action="found",
             at=at,
-            why=f"the judge's answers differ on one trace of the case {cell.case}",
+            why=f"{why}, in the case {cell.case}",
             run=seen,
-            kinds=(cell.kind,),
+            kinds=(kind,),
         )
         desk = replace(desk, log=(*desk.log, entry))
     if desk != before:
         apply(state, desk)
-    return tuple(sorted({cell.criterion for cell in cells}))
+    return tuple(criteria)

@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, field_validator
 from helix.improve.spread import Answer, Cell, Spread
 from helix.model.criterion import Record
 from helix.model.improvement import IMPROVEMENT_SCHEMA_VERSION, SubjectMark, Target
-from helix.model.verdict import BlockKind, Locus, Ref, Scan
+from helix.model.verdict import Locus, Ref, Scan
 
 Kind = Literal["failing", "flapping", "undecided"]
 TARGET_OF: dict[Locus, Target] = {
@@ -137,7 +137,6 @@ class Uncertain:
 
     case: str
     criterion: str
-    kind: BlockKind
     flaps: bool
 
 
@@ -161,11 +160,11 @@ def sort(spread: Spread) -> Sorted:
         if cell.source == "unclear" or (cell.source == "steady" and states <= {"pass", "na"}):
             continue
         if cell.source == "judge":
-            calibration.append(Uncertain(cell.case, cell.criterion, "scope", flaps=True))
+            calibration.append(Uncertain(cell.case, cell.criterion, flaps=True))
         elif (answer := _evidence(cell)) is not None:
             failing.append((cell, answer))
         else:
-            calibration.append(Uncertain(cell.case, cell.criterion, "factual-intent", flaps=False))
+            calibration.append(Uncertain(cell.case, cell.criterion, flaps=False))
     return Sorted(tuple(failing), tuple(calibration))
 
 

@@ -58,7 +58,9 @@ def _next(found: Improved, run_dir: Path) -> Iterator[str]:
     swing = found.record.swings[-1]
     if found.record.ending == "undecided" and swing.calibrated:
         run = run_dir / f"swing-{swing.swing}" / "repeat-1"
-        yield f"Next: people decide: helix calibrate queue {shlex.quote(os.fspath(run))}"
+        yield "Next: people decide; what they can do, and what is known of it:"
+        yield f"  helix calibrate queue {shlex.quote(os.fspath(run))}"
+        yield "  helix calibrate log"
 
 
 def _merged(trays: Sequence[Tray]) -> list[Tray]:
