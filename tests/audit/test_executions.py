@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,10 +20,13 @@ from helix.runmeta import process_identity
 from tests.audit.subject import asked, template
 
 WRITES = """
-import json, os, sys
+import glob, json, os, pathlib, sys
 out = sys.argv[1]
 os.mkdir(out)
-said = {"listed": os.listdir("notes"), "walked": [e.name for e in os.scandir("notes")],
+said = {"listed": os.listdir("notes"), "walked": next(os.walk("notes"))[2],
+        "scanned": [e.name for e in os.scandir("notes")],
+        "iterated": [p.name for p in pathlib.Path("notes").iterdir()],
+        "globbed": [os.path.basename(p) for p in glob.glob("notes/*")],
         "folder": os.getcwd(), "seed": os.environ["PYTHONHASHSEED"], "zone": os.environ["TZ"]}
 open(os.path.join(out, "scorecard.json"), "w").write(json.dumps(said))
 """
@@ -37,8 +42,8 @@ def executor(folder: Path, code: str, *more: str, **given: float) -> Executor:
     return Executor(folder / "executions", work, Program(words), ("notes",), **given)
 
 
-def said(execution: Execution) -> dict[str, object]:
-    found: dict[str, object] = json.loads(Path(execution.run, "scorecard.json").read_bytes())
+def said(execution: Execution) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path(execution.run, "scorecard.json").read_bytes())
     return found
 
 
@@ -50,8 +55,9 @@ def test_executions_differ_in_what_varies_and_in_nothing_else(tmp_path: Path) ->
     moved = said(runs.execute(Conditions("x", ("directory", "hash-seed"), seed=7), 3))
     assert {key for key in first if first[key] != moved[key]} == {"folder", "seed"}
     backwards = said(runs.execute(Conditions("x", ("order",)), 4))
-    assert first["listed"] == first["walked"] == backwards["listed"][::-1]  # type: ignore[index]
-    assert backwards["listed"] == backwards["walked"]
+    for way in ("listed", "walked", "scanned", "iterated", "globbed"):
+        assert first[way] == first["listed"]
+        assert backwards[way] == first["listed"][::-1]
 
 
 def test_each_execution_writes_down_who_it_was_and_no_environment(
@@ -165,3 +171,15 @@ def test_another_executor_is_one_more_execution(tmp_path: Path) -> None:
     found = audit(asked(work, tmp_path, "", executor=runs, executors=("local", "processes")))
     (one,) = found.findings
     assert (one.mechanism, one.shown_by) == ("executor", ("executor processes",))
+
+
+def test_a_sitecustomize_of_ones_own_still_runs(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import os\nos.OWN = 'ran'\n", encoding="utf-8")
+    environment = Conditions("x", ("order",)).environment(
+        {**os.environ, "PYTHONPATH": str(tmp_path)}
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.OWN, os.listdir.__name__)"],
+        env=environment, capture_output=True, encoding="utf-8", check=True,
+    )  # fmt: skip
+    assert done.stdout == "ran _list_backwards\n"

@@ -7,12 +7,9 @@ order in which a folder is listed differs under this, as it would on the next ma
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from collections.abc import Iterator
-from importlib.machinery import PathFinder
-from pathlib import Path
 from typing import Any
 
 _listdir, _scandir = os.listdir, os.scandir
@@ -50,8 +47,12 @@ def _scan_backwards(*given: Any, **named: Any) -> _Backwards:
 
 
 def _next_one() -> None:
-    here = Path(__file__).resolve().parent
-    path = [entry for entry in sys.path if Path(entry).resolve() != here]
+    # Not before: some modules keep the `os.scandir` that they find when they are imported.
+    import importlib.util
+    from importlib.machinery import PathFinder
+
+    here = os.path.dirname(os.path.realpath(__file__))
+    path = [entry for entry in sys.path if os.path.realpath(entry) != here]
     spec = PathFinder.find_spec("sitecustomize", path)
     if spec is not None and spec.loader is not None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
