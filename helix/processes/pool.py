@@ -32,7 +32,6 @@ from helix.processes.wire import (
     Results,
     Said,
     Step,
-    request_of,
 )
 from helix.processes.workers import GONE, Process
 from helix.registry import Assignment
@@ -109,7 +108,7 @@ class Pool:
         """Keep one worker running and occupied."""
         try:
             while True:
-                await self._occupy(at, await Process.start())
+                await self._occupy(at, await _started())
         except HelixError as error:
             self._break(error)
         except Exception as error:
@@ -145,10 +144,11 @@ class Pool:
             await self._work.wait()
 
     def _took(self, at: int, errand: _Errand, said: object) -> None:
-        if isinstance(said, Refused):
-            raise _error(said)
         if not isinstance(said, Results):
-            raise ExecutorError("executor=processes: a worker gave no results")
+            error = _error(said) if isinstance(said, Refused) else _strange()
+            if errand.answer is not None:
+                self._given_up(errand, ExecutorError(str(error)))
+            raise error
         if isinstance(errand.message, Step):
             assert errand.answer is not None
             if not errand.answer.done():
@@ -222,7 +222,7 @@ class _Elsewhere:
         self._answers: tuple[Said, ...] = ()
 
     def __next__(self) -> Request:
-        return request_of(self._first)
+        return self._first.request()
 
     async def send(self, answer: Answer | Pending) -> Request | Ended[Written]:
         """Give an answer; return what is asked next, or what the conversation came to."""
@@ -235,12 +235,22 @@ class _Elsewhere:
             raise Pending(decode_line(result.waits, str))
         if result.request is None:
             raise _failed(result)
-        return request_of(result.request)
+        return result.request.request()
 
     throw = send
 
     def close(self) -> None:
         """Nothing: a worker's conversations end with it."""
+
+
+async def _started() -> Process:
+    """Start a worker; one that is no longer wanted when it has started is ended."""
+    starting = asyncio.ensure_future(Process.start())
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await (await starting).end()
+        raise
 
 
 def _failed(result: Result) -> ExecutorError:
@@ -251,7 +261,11 @@ def _accepted(said: object) -> None:
     if isinstance(said, Refused):
         raise _error(said)
     if not isinstance(said, Ready):
-        raise ExecutorError("executor=processes: a worker did not begin")
+        raise _strange()
+
+
+def _strange() -> ExecutorError:
+    return ExecutorError("executor=processes: a worker gave an answer to another question")
 
 
 def _error(refused: Refused) -> HelixError:

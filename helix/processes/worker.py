@@ -31,6 +31,7 @@ from helix.model.trace import Trace
 from helix.planning import prepare
 from helix.processes.wire import (
     HEADER,
+    Asked,
     Begin,
     Chunk,
     Part,
@@ -97,7 +98,7 @@ class Worker:
                 yield Result(job.ordinal, at, error=_told(error))
             else:
                 self._held[job.ordinal] = (conversation, 0)
-                yield Result(job.ordinal, at, request=encode_line(request))
+                yield Result(job.ordinal, at, request=Asked.of(request))
 
     def _stepped(self, step: Step) -> Result:
         conversation, given = self._held.pop(step.ordinal, (None, 0))
@@ -112,7 +113,7 @@ class Worker:
         except Exception as error:
             return Result(step.ordinal, error=_told(error))
         self._held[step.ordinal] = (conversation, len(step.answers))
-        return Result(step.ordinal, request=encode_line(request))
+        return Result(step.ordinal, request=Asked.of(request))
 
     def _again(self, step: Step) -> Conversation[Adjudicated]:
         for job in self._jobs(step.part, self._read(step.part)):
