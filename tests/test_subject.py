@@ -129,7 +129,7 @@ def test_a_run_writes_it_and_its_reports_show_it(tmp_path: Path) -> None:
     assert "given: look 1; inferred: book 1" in render_html(report).decode()
     assert "1 tool given, and not given book" in render_markdown(report).decode()
     bare = render_html(compose(done.scorecard, files.lines())).decode()
-    assert '<h3>Subject</h3><p class="soft">not recorded</p>' in bare
+    assert '<h3>Subject</h3><p class="none">not recorded</p>' in bare
     (tmp_path / "run" / "subject.json").unlink()
     assert files.subject() is None
 

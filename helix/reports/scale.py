@@ -31,6 +31,8 @@ LARGEST_PAGE: Final = 20_000_000
 """How many characters of folded parts one page holds; beyond it every trace gets a page."""
 WITHOUT_SCRIPTS: Final = 1000
 """How many traces the list holds for a browser without scripts."""
+LARGE_COLUMNS: Final = 100
+"""How many traces the matrix of a large page holds: its marks are most of the time it opens in."""
 SCRIPT: Final = ("report-list.js", "report.js")
 _BUFFERED: Final = 500
 _NAME: Final = 24
@@ -88,7 +90,7 @@ def render_pages(run: RunStream) -> Iterator[bytes | Leaf]:
         values = page_values(report, facts, kept.page_of)
         values |= {"shown": shown, "kept": kept}
         if layout != "inline":
-            values["styles"] = STYLES
+            values |= {"styles": STYLES, "columns": report.worst_first[:LARGE_COLUMNS]}
         stream = environment().get_template("report.html.j2").stream(values)
         stream.enable_buffering(_BUFFERED)
         for text in stream:
