@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
+from hypothesis import given as drawn_by
+from hypothesis import settings
+from hypothesis import strategies as st
 
 from helix.improve import Accuracy, Answer, Spread, UnstableError
 from helix.improve.request import sort
@@ -146,3 +149,43 @@ def test_an_uncertain_cell_is_requested_with_refs_and_calibrated_without() -> No
     without = sort(Spread.of(["case"], bare))
     assert without.failing == ()
     assert [cell.flaps for cell in without.calibration] == [False]
+
+
+some_answers = st.lists(
+    st.builds(
+        Answer,
+        case=st.sampled_from(["a", "b"]),
+        criterion=st.sampled_from(["row", "other"]),
+        run=st.integers(1, 3),
+        digest=st.sampled_from(["t1", "t2", "t3"]),
+        index=st.integers(0, 3),
+        state=st.sampled_from(["pass", "fail", "uncertain", "na"]),
+        by_code=st.booleans(),
+        critique=st.sampled_from(["", "as it says"]),
+        refs=st.sampled_from([(), (REF,)]),
+    ),
+    max_size=24,
+)
+
+
+@drawn_by(some_answers, st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(1)]))
+@settings(max_examples=200)
+def test_whatever_was_answered_no_engineer_sees_a_doubt_about_the_judge(
+    held: list[Answer], allowed: Fraction
+) -> None:
+    spread = Spread.of(["a", "b"], held, 3, allowed)
+    found = sort(spread)
+    for cell, answer in found.failing:
+        by_trace: dict[str, set[CellState]] = {}
+        for each in cell.answers:
+            by_trace.setdefault(each.digest, set()).add(each.state)
+        assert all(len(states) == 1 for states in by_trace.values())
+        assert answer.critique and answer.refs
+    asked = {(cell.case, cell.criterion) for cell, _ in found.failing}
+    assert asked.isdisjoint({(c.case, c.criterion) for c in found.calibration})
+    if spread.passed:
+        assert all(cell.variance <= allowed and cell.runs == 3 for cell in spread.cells)
+        assert 0 <= Accuracy(spread).passes <= Accuracy(spread).cells
+    else:
+        with pytest.raises(UnstableError):
+            Accuracy(spread)
