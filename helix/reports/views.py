@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -92,6 +93,12 @@ def pin(record: JudgeRecord) -> list[tuple[str, str]]:
         ("effective", summary.parameters(record.effective)),
         ("answered as", record.returned_model or NOT_RECORDED),
     ]
+
+
+def build_dataset(facts: PageFacts) -> str:
+    """Return the command that makes a dataset of this run."""
+    runs = shlex.quote(f"dataset.runs={facts.meta.run_dir}")
+    return f"helix build-dataset dataset.name=NAME {runs}"
 
 
 def identity(read: Beside) -> list[tuple[str, str | None]]:

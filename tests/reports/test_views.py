@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from collections import Counter
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -198,3 +200,23 @@ def test_a_baseline_that_is_gone_is_no_view_and_no_fault(later: Path, tmp_path: 
     (moved / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     assert main(["report", str(moved), "report.out=[html]"]) == 0
     assert "baseline" not in Page((moved / "report.html").read_text("utf-8")).by_id()
+
+
+def test_a_hostile_id_reaches_its_trace_from_the_dataset_and_breaks_no_view(tmp_path: Path) -> None:
+    name = "lone \ud83d & </script>\" ' \x1b[31m"
+    run = evaluated(
+        tmp_path, "with a space", traces(tmp_path / "a.jsonl", **{name: {"other": "x"}})
+    )
+    page = Page((run / "report.html").read_text(encoding="utf-8"))
+    (link,) = {
+        e.attributes["href"]
+        for e in page.all("a")
+        if any(above.attributes.get("id") == "dataset" for above in e.above)
+        and "says-something" in e.attributes["href"]
+    }
+    to = parse_qs(link.removeprefix("#"))
+    (trace,) = page.all("details", "traj")
+    assert to["trace"] == [trace.attributes["data-trace"]]
+    assert to["criterion"] == ["says-something"]
+    (command,) = page.all("pre", "command")
+    assert shlex.split(command.text)[-1] == f"dataset.runs={run}"
