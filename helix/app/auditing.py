@@ -20,7 +20,7 @@ from helix.runmeta import process_identity
 from helix.runs import RunFiles, object_of
 from helix.suite import load
 
-_OWN = ("audit.", "hydra.", "paths.state=", "report.verbosity=")
+_OWN = ("audit.", "hydra.", "paths.state=", "report.verbosity=", "run.dry=")
 _WILD = frozenset("*?[")
 
 

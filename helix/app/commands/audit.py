@@ -91,13 +91,13 @@ def _live(before: Estimate | None) -> int:
 
 def _plan(wanted: Asked, before: Estimate | None) -> str:
     lines = ["Dry run: nothing was executed."]
-    if wanted.executor is not None:
-        lines.append(f"command    {shlex.join(wanted.executor.program.words)}")
-        lines.append(
-            f"executions {wanted.times}, and where they differ 1 more as the first was and"
-        )
-        lines.append(f"           1 for each of {len(wanted.vary)} conditions alone")
-        lines += [f"  {TOLD[name]}" for name in wanted.vary]
-    else:
+    if wanted.executor is None:
         lines.append(f"runs       {', '.join(map(str, wanted.runs))}")
+    else:
+        more = wanted.times - 1 + len(wanted.vary)
+        lines += [
+            f"command    {shlex.join(wanted.executor.program.words)}",
+            f"executions {wanted.times}; {more} more where they differ; from the second on",
+            *(f"           {TOLD[name]}" for name in wanted.vary),
+        ]
     return "\n".join(lines) + "\n" + (f"\n{before.text()}" if before is not None else "")
