@@ -38,6 +38,12 @@ FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--dis
          "--disable-background-networking", "--disable-component-update", "--disable-sync",
          "--window-size=1440,1000")  # fmt: skip
 STARTS = 3
+LISTED = """
+(function look() {
+  if (document.querySelector("ROW")) window.listedAt = performance.now();
+  else requestAnimationFrame(look);
+})();
+"""
 FRAMES = """
 const done = arguments[arguments.length - 1], times = [];
 const box = document.querySelector(arguments[0]) || document.scrollingElement;
@@ -114,12 +120,12 @@ def browser() -> Iterator[Any]:
             started.quit()
 
 
-def until(driver: Any, script: str, seconds: float = 60) -> float:
-    """Wait until a script is true; return the milliseconds since the page was navigated to."""
+def until(driver: Any, script: str, seconds: float = 120) -> None:
+    """Wait until a script is true."""
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
         if driver.execute_script(f"return !!({script})"):
-            return float(driver.execute_script("return performance.now()"))
+            return
         time.sleep(0.005)
     raise TimeoutError(script)
 
@@ -127,9 +133,12 @@ def until(driver: Any, script: str, seconds: float = 60) -> float:
 def opened(address: str, row: str, choose: str, step: str, box: str) -> tuple[float, float, str]:
     """Return the milliseconds to the first row and to an opened trace, and the frames in words."""
     with browser() as driver:
-        driver.get("about:blank")
-        driver.execute_script("location.href = arguments[0]", address)
-        listed = until(driver, f"document.querySelector({row!r})")
+        driver.execute_cdp_cmd(
+            "Page.addScriptToEvaluateOnNewDocument", {"source": LISTED.replace("ROW", row)}
+        )
+        driver.get(address)
+        until(driver, "window.listedAt")
+        listed = driver.execute_script("return window.listedAt")
         time.sleep(1)
         frames = driver.execute_async_script(FRAMES, box)
         driver.execute_script("scrollTo(0, 0)")
@@ -186,7 +195,7 @@ def inspect(python: str, run: Path, folder: Path, criteria: int) -> None:
     """Measure the bundle of inspect's viewer of the same traces, served on loopback."""
     logs, bundle = folder / "logs", folder / "bundle"
     logs.mkdir()
-    log = logs / "2026-01-01_made-up.eval"
+    log = logs / "2026-01-01T00-00-00_made-up_x.eval"
     traces = run.parent / "traces.jsonl"
     subprocess.run([python, "-c", LOG, traces, log, str(criteria)], check=True)
     began = time.perf_counter()
@@ -197,10 +206,9 @@ def inspect(python: str, run: Path, folder: Path, criteria: int) -> None:
     handler = functools.partial(_Quiet, directory=str(bundle))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_address[1]}/#/logs/{log.name}/samples"
-    row, box = ".ag-row", ".ag-body-viewport"
-    choose = "document.querySelectorAll('.ag-row')[3].click()"
-    step = "[class*=ChatMessage], [class*=chatMessage]"
+    address = f"http://127.0.0.1:{server.server_address[1]}/index.html#/logs/{log.name}"
+    row, box, step = "a[role=row]", "[role=grid]", "[class*=_toolPart_]"
+    choose = "document.querySelectorAll('a[role=row]')[3].click()"
     found = best(lambda: opened(address, row, choose, step, box))
     told("inspect bundle", bundle, bundle / "index.html", taken, found)
     server.shutdown()
