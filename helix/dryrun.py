@@ -73,7 +73,10 @@ class Questions:
 
 @dataclass(slots=True)
 class Estimate:
-    """Traces, cells and questions of a run; `unverified` traces may bring a batch each."""
+    """Traces, cells and questions of a run; `unverified` traces may bring a batch each.
+
+    `tested` says that a run would run a code change's tests as well.
+    """
 
     traces: int
     chosen: int
@@ -81,6 +84,7 @@ class Estimate:
     cells: int = 0
     undecided: int = 0
     unverified: int = 0
+    tested: bool = False
     questions: dict[str, Questions] = field(default_factory=dict)
 
     def text(self) -> str:
@@ -91,6 +95,8 @@ class Estimate:
             f"traces     {self.chosen} chosen of {self.traces} read, {self.unreadable} unreadable",
             f"cells      {self.cells}, of which code or the cache decides {code}",
         ]
+        if self.tested:
+            lines.append("tests      not run; quality.tests_command would run them")
         asked = {role: q for role, q in self.questions.items() if q.cached + q.to_ask}
         for role, questions in asked.items():
             lines += questions.lines(role)
@@ -120,6 +126,7 @@ def estimate(config: Config, registry: Registry, suite: Suite | None = None) -> 
     chosen = sum(1 for entry in survey.entries if entry.selected)
     found = Estimate(len(survey.entries), chosen, len(survey.load.failures))
     found.cells = chosen * config.sampling.replicates * len(prepared.rows)
+    found.tested = bool(config.quality.tests_command)
     found.questions = _roles(prepared)
     kept = Path(config.paths.state) / "cache"
     with contextlib.ExitStack() as stack:

@@ -168,7 +168,9 @@ def test_without_a_command_the_tests_are_not_run_and_converging_is_not_known(
     assert not (tmp_path / "out" / "tests.log").exists()
 
 
-def test_a_dry_run_runs_no_tests(tmp_path: Path) -> None:
+def test_a_dry_run_runs_no_tests_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     mark = tmp_path / "ran"
     touch = f"quality.tests_command=[{sys.executable},-c,'open({str(mark)!r},chr(119))']"
     typed = ["evaluate", "experiment=code_quality", f"subject.traces={CASES / 'change.json'}",
@@ -176,6 +178,7 @@ def test_a_dry_run_runs_no_tests(tmp_path: Path) -> None:
              f"hydra.run.dir={tmp_path / 'out'}", f"paths.state={tmp_path / 'state'}"]  # fmt: skip
     assert main([*typed, touch.replace("'", '"'), "run.dry=true"]) == 0
     assert not mark.exists()
+    assert "tests      not run; quality.tests_command would run them" in capsys.readouterr().out
 
 
 def test_tests_belong_to_code_changes_alone(

@@ -103,6 +103,22 @@ def test_one_draw_counts_once_however_often_it_is_read_back(tmp_path: Path) -> N
     assert greets(found).flips is None
 
 
+def test_recordings_give_no_draw_for_an_index_that_they_do_not_hold(tmp_path: Path) -> None:
+    flipping.desk(tmp_path, tasks=3)
+    flipping.evaluated(tmp_path, flipping.judge(tmp_path), sampling={"replicates": 2})
+    recorded = tmp_path / "recordings" / "judge.jsonl"
+    words = ["cache", "export", "--state", str(tmp_path / "state"), "--out", str(recorded)]
+    assert main(words) == 0
+    replay = {"backend": "replay", "model": "m", "dir": str(recorded.parent)}
+    flipping.evaluated(tmp_path, replay, "same", sampling={"replicates": 2})
+    flipping.evaluated(tmp_path, replay, "more", sampling={"replicates": 4})
+    same, more = (greets(read(tmp_path / name)) for name in ("same", "more"))
+    assert same.flips is not None and more.flips is not None
+    assert (same.flips.answers, same.flips.undecided) == (6, 0)
+    assert (more.flips.answers, more.flips.undecided) == (6, 6)
+    assert more.cells[0].states == {"0": "pass", "1": "pass", "2": "undecided", "3": "undecided"}
+
+
 def test_another_reply_under_a_known_index_is_told_and_does_not_count(tmp_path: Path) -> None:
     flipping.desk(tmp_path, tasks=6)
     section = flipping.judge(tmp_path, wrong=0.5)
