@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow dask model lint lock clean
+.PHONY: help demo test slow dask model node lint lock clean
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH
 
@@ -38,7 +38,6 @@ model: $(MODEL) ## install a small real model, which some slow tests ask
 dask: $(DASK) ## run the tests of plugins/helix-dask, in an environment with Dask
 	@.venv-dask/bin/python -m pytest -m "slow or not slow" plugins/helix-dask/tests $(ARGS)
 
-.PHONY: node
 node: $(NODE) ## install axe-core and SARIF Multitool by npm, which some slow tests run
 
 lint: $(DEV) ## check style, types and import floors
