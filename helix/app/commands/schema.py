@@ -61,6 +61,11 @@ SHAPES = {
     "reply": ("helix.model.request", "Reply", "what a judge answered"),
     "request": ("helix.model.request", "Request", "what a judge is asked"),
     "scorecard": ("helix.model.scorecard", "Scorecard", "scorecard.json, the result of a run"),
+    "stability": (
+        "helix.model.variance",
+        "Steadiness",
+        "how steady a row is under a pipeline",
+    ),
     "standing": ("helix.model.validation", "Trust", "how a criterion stands under a pipeline"),
     "subject": ("helix.model.subject", "SubjectRecord", "subject.json, who was evaluated"),
     "suite": ("helix.model.criterion", "Suite", "a criteria file"),
@@ -72,6 +77,7 @@ SHAPES = {
         "a file of tracked defects, for audit.defects",
     ),
     "validation": ("helix.model.validation", "Validation", "validation.json, a measured judge"),
+    "variance": ("helix.model.variance", "VarianceReport", "what helix audit variance prints"),
     "verdict": ("helix.model.verdict", "MatrixVerdictFile", "one line of verdicts.jsonl"),
 }
 
