@@ -62,9 +62,9 @@ def engineer(folder: Path, how: str) -> dict[str, Any]:
     return {"engineer_command": [sys.executable, str(folder / "desk" / "engineer.py"), how]}
 
 
-def run(folder: Path, settings: Config, **more: Any) -> Improved:
-    """Carry the loop in `folder/loop` on."""
-    return improve(settings, run_dir=folder / "loop", page=request_page, now=NOW, **more)
+def run(folder: Path, settings: Config, name: str = "loop", **more: Any) -> Improved:
+    """Carry the loop in `folder/name` on."""
+    return improve(settings, run_dir=folder / name, page=request_page, now=NOW, **more)
 
 
 def steps(folder: Path, name: str | None = None) -> list[dict[str, Any]]:

@@ -353,6 +353,25 @@ def test_a_flapping_judge_goes_to_calibration_and_to_no_engineer(
     assert len(Desk.open(tmp_path / "state").log) == 1, "what is known is not told again"
 
 
+def test_accuracy_is_measured_once_the_judge_no_longer_flips(tmp_path: Path) -> None:
+    settings = judged(tmp_path, {})
+
+    def agent(case: Case, context: SubjectContext) -> dict[str, Any]:
+        return {**mended(case, context), "output": {"response": "This is the reply, coin"}}
+
+    registry_of = bench.registry_with(agent, nobody)
+    flips = bench.run(tmp_path, settings, registry_of=registry_of).record.swings[-1].score
+    assert flips is not None and (flips.flapping, flips.accuracy) == (1, None)
+    judge = tmp_path / "desk" / "judge.py"
+    judge.write_text(judge.read_text("utf-8").replace('else "fail"', 'else "pass"'), "utf-8")
+    other = settings.judge.model_copy(update={"model": "toy-2"})
+    another = settings.model_copy(update={"judge": other})
+    with pytest.raises(ConfigError, match="another one with"):
+        bench.run(tmp_path, another, registry_of=registry_of)
+    done = bench.run(tmp_path, another, "second", registry_of=registry_of)
+    assert (done.record.ending, done.record.gap) == ("full-green", Ratio(k=0, n=1))
+
+
 def test_an_agent_that_varies_under_a_steady_judge_is_requested(tmp_path: Path) -> None:
     settings = judged(tmp_path, {})
     fixed: list[str] = []
