@@ -38,7 +38,6 @@ class Beside:
     and Helix differ, by trace and criterion. `dataset` is None in a run of very many cells too.
     """
 
-    folder: str | None = None
     plan: Plan | None = None
     told: Mapping[str, Any] = field(default_factory=dict)
     decisions: Counter[str] | None = None
@@ -69,7 +68,7 @@ class Beside:
 def beside(folder: str | None, card: Scorecard) -> Beside:
     """Read what stands beside the verdicts in a run's folder; empty where there is no folder."""
     if folder is None or not (Path(folder) / "plan.json").is_file():
-        return Beside(folder)
+        return Beside()
     run = RunFiles(Path(folder))
     plan = _or_none(run.plan)
     told = object_of(run.folder / "runmeta.json")
@@ -79,7 +78,6 @@ def beside(folder: str | None, card: Scorecard) -> Beside:
     apart = _lines(lines, Disagreement) if lines.is_file() else ()
     measured = run.folder / "validation.json"
     return Beside(
-        folder,
         plan,
         told,
         counts,

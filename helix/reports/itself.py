@@ -49,7 +49,6 @@ class Itself:
     cells: int = 0
     walked: Counter[str] = field(default_factory=Counter)
     health: Counter[str] = field(default_factory=Counter)
-    answered: int = 0
     unread: int = 0
 
     def add(self, trace: TraceView) -> None:
@@ -57,7 +56,6 @@ class Itself:
         line = trace.line
         if line.judge_identity is not None:
             self.judged += 1
-            self.answered += line.returned_model is not None or bool(line.judge_steps)
             self.walked.update(name for name, _ in WALK if getattr(line, name))
             if line.health is not None:
                 self.health.update(name for name, _ in HEALTH if getattr(line.health, name))
