@@ -39,7 +39,7 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
     live = _live(before)
     if live:
         console.tell(
-            f"helix: {counted(live, 'question')} to a live judge. The first execution asks them, the "
+            f"helix: {counted(live, 'question')} to a live judge. The first execution asks, the "
             "others take what the cache keeps; identity is proved by recorded replies alone "
             "(judge=replay)"
         )
@@ -78,10 +78,9 @@ def exit_of(found: Audited) -> ExitCode:
 def _estimate(config: Config, registry: Registry, wanted: Asked) -> Estimate | None:
     """Return what one execution of Helix would ask; None where another program is audited."""
     own = wanted.executor is not None and wanted.executor.program.helix
-    asks = config.judge.backend not in _ASKS_NOBODY
-    return (
-        estimate(with_demo_traces(config), registry) if own and (asks or config.run.dry) else None
-    )
+    if not own or (config.judge.backend in _ASKS_NOBODY and not config.run.dry):
+        return None
+    return estimate(with_demo_traces(config), registry)
 
 
 def _live(before: Estimate | None) -> int:
