@@ -209,9 +209,10 @@ class Renderer:
 class Assignment:
     """A run of traces as data, from which another process can prepare the same run.
 
-    `plan` is the digest that its plan must have. `suite` is set where it came as an object and not
-    from `criteria.file`. `survey` holds every trace in the plan's order, those that were chosen
-    marked, and `files` where the bytes of each file are, by the name that the survey gives it.
+    `plan` is the digest that its plan must have, `suite` what `criteria.file` held, or the object
+    that took its place; None has it read again. `survey` holds every trace in the plan's order,
+    those that were chosen marked, and `files` where the bytes of each file are, by the name that
+    the survey gives it.
     `used` takes what an executor spent on judges that this process did not ask.
     """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime
 import gzip
 import json
@@ -18,14 +19,19 @@ from typing import Any
 import pytest
 
 import helix
+from helix.app.cli import main
 from helix.audit.masking import COMPARED, masked
 from helix.checks import cite
 from helix.checks.custom import NoParams
 from helix.demo.generator import write
-from helix.errors import HelixError, TraceError
+from helix.engine.limits import Limits
+from helix.errors import FormatError, HelixError, TraceError
 from helix.evaluate import Finished, run, survey_run
+from helix.ingest import Input
 from helix.model.config import Config
 from helix.model.trace import Trace
+from helix.processes.parts import TRACES
+from helix.processes.pool import AHEAD, Pool
 from helix.registry import Check, CheckContext, Decision, load
 from helix.runmeta import RunLog
 from helix.work import Work
@@ -317,3 +323,60 @@ def test_traces_that_changed_since_the_survey_end_the_run(
     log = RunLog(here / "run", datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), None)
     with pytest.raises(TraceError, match="changed while it was being evaluated"):
         work.carry_out(None, log)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "source",
+    ["agentrx_tau_retail", "atif", "claude_code_sessions", "codex_rollouts", "inspect_logs",
+     "langfuse_exports", "openhands", "otlp_spans", "provider_api_items", "swe_agent_traj",
+     "who_and_when"],
+)  # fmt: skip
+def test_real_traces_of_every_shape_of_file_are_read_by_workers_as_here(
+    here: Path, shared: Path, source: str
+) -> None:
+    seen: set[str] = set()
+    files: list[str] = []
+    found = Input.open(str(shared / "traces" / source), "auto", load([]))
+    for path, reader in zip(found.files, found.readers(), strict=True):
+        with contextlib.suppress(FormatError):
+            ids = {item.id for item in reader if isinstance(item, Trace)}
+            if ids and not ids & seen:
+                files.append(path)
+                seen |= ids
+    done, _ = both(here, files, "code.yaml")
+    assert done.scorecard.traces.found == len(seen)
+
+
+def test_workers_wait_while_what_they_made_is_not_drawn(here: Path) -> None:
+    line = json.loads(lines_of(here)[0])
+    many = [json.dumps({**line, "id": f"t{at}"}) + "\n" for at in range(400)]
+    (here / "many.jsonl").write_text("".join(many), encoding="utf-8")
+    config = Config.model_validate(
+        {"subject": {"traces": "many.jsonl"}, "criteria": {"file": "code.yaml"},
+         "executor": PROCESSES, "judge": {"backend": "none"}}
+    )  # fmt: skip
+    prepared, source, survey = survey_run(config, today=datetime.date(2026, 1, 1))
+    work = Work(prepared, survey, source, here)
+    pool = Pool(work._assignment(Limits()))
+
+    async def draw() -> tuple[int, int]:
+        waiting, drawn, seen = 0, 0, -1
+        async with contextlib.aclosing(pool):
+            async for _ in pool:
+                drawn += 1
+                while drawn == 1 and len(pool._ready) != seen:
+                    seen = len(pool._ready)
+                    await asyncio.sleep(1)
+                waiting = max(waiting, len(pool._ready))
+        return waiting, drawn
+
+    waiting, drawn = asyncio.run(draw())
+    assert drawn == 400
+    assert waiting <= AHEAD + 2 * TRACES
+
+
+def test_a_command_that_has_no_run_to_give_away_is_carried_out_here(here: Path) -> None:
+    words = ["subject.traces=traces.jsonl", "judge=none", "executor=processes"]
+    assert main(["discover", *words, "hydra.run.dir=found", "discover.living=false"]) == 0
+    assert (here / "found" / "discovery.json").is_file()
