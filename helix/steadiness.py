@@ -34,7 +34,7 @@ def measured(
     for one in spreads:
         if one.flips is None or one.criterion_id not in known:
             continue
-        fewest = min((len(cell.states) for cell in one.cells if cell.rate is not None), default=0)
+        fewest = min((len(cell.states) for cell in one.cells), default=0)
         reason = _wrong(one, fewest)
         yield Steadiness(
             schema_version=STEADINESS_SCHEMA_VERSION,
@@ -98,7 +98,7 @@ def _wrong(one: CriterionSpread, fewest: int) -> str | None:
     if flips.undecided:
         return f"{flips.undecided} repeats are undecided"
     if fewest < STEADY:
-        return f"a trace has {fewest} repeats, and {STEADY} are needed"
+        return f"a trace was asked under {fewest} of {STEADY} indices"
     return None
 
 

@@ -39,7 +39,7 @@ def test_a_row_measured_stable_gates_in_later_runs_without_repeats(
     [
         ({"wrong": 0.4}, 5, "answers differ on "),
         ({"undecided": 0.3}, 5, " repeats are undecided"),
-        ({}, 4, "a trace has 4 repeats, and 5 are needed"),
+        ({}, 4, "a trace was asked under 4 of 5 indices"),
     ],
 )
 def test_what_flips_or_was_asked_too_seldom_is_not_stable(
@@ -54,6 +54,18 @@ def test_what_flips_or_was_asked_too_seldom_is_not_stable(
     assert "greets: not stable: " in said and why in said
     again = flipping.evaluated(tmp_path, section, "again")
     assert again.run_verdict == "incomplete" and "steady" not in again.prepared.plan.decides
+
+
+def test_one_trace_that_was_asked_once_leaves_the_row_unmeasured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flipping.desk(tmp_path, tasks=3)
+    section = flipping.judge(tmp_path) | WARM
+    some = {"select": {"traces": ["t0-0", "t1-0"]}}
+    flipping.evaluated(tmp_path, section, "some", sampling={"replicates": 5}, **some)
+    flipping.evaluated(tmp_path, section, "all")
+    main(["audit", "variance", str(tmp_path / "some"), str(tmp_path / "all"), "--keep"])
+    assert "not stable: a trace was asked under 1 of 5 indices" in capsys.readouterr().err
 
 
 def test_a_flip_that_is_measured_later_takes_the_standing_back(tmp_path: Path) -> None:

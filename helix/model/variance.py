@@ -68,7 +68,7 @@ class VarianceReport(Whole, frozen=True, kw_only=True):
 class Steadiness(Whole, frozen=True, kw_only=True):
     """Whether a row was measured stable under one pipeline, and why not (METHOD 42).
 
-    `repeats` are the fewest answers that one of the `traces` had.
+    `repeats` are the fewest indices that a trace was asked under, `traces` those answered twice.
     """
 
     schema_version: str
