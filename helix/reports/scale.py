@@ -14,8 +14,6 @@ from pathlib import PurePath
 from typing import Final, Literal
 from urllib.parse import quote
 
-from markupsafe import Markup
-
 from helix.registry.leaf import Leaf
 from helix.reports.html import STYLES, asset, environment, page_values
 from helix.reports.joined import Outline, joined
@@ -51,10 +49,10 @@ class Kept:
         """Return where a trace has its page, seen from the report; empty for in the report."""
         return f"{quote(self.folder)}/{page_name(trace)}" if self.layout == "pages" else ""
 
-    def bodies(self) -> Iterator[tuple[TraceView, Markup]]:
+    def bodies(self) -> Iterator[tuple[TraceView, str]]:
         """Yield the trajectories, the worst first, each with its part, which is markup already."""
         for trace in self.report.worst_first:
-            yield trace, Markup(self.shelf.text(trace.index))
+            yield trace, self.shelf.text(trace.index)
 
     def parts(self) -> Iterator[tuple[int, str]]:
         """Yield the folded parts by the number of their trace."""
