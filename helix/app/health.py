@@ -24,7 +24,7 @@ OLDEST, NEWEST = (3, 11), (3, 13)
 EXTRAS = {
     "parquet": "report.out=[parquet]",
     "pytest": "pytest --helix",
-    "serve": "helix labels serve",
+    "serve": "helix labels serve, helix report serve",
 }
 """The extras of the package, and what needs each."""
 _REQUIREMENT = re.compile(r"([\w.-]+)[^;]*(?:;.*extra\s*==\s*['\"]([\w-]+)['\"])?")
