@@ -84,6 +84,7 @@ def test_merged_shards_are_the_run_without_shards(
     assert meta[1]["shards"] == parts
 
 
+@pytest.mark.slow
 def test_the_command_makes_one_run_of_a_sweep_over_shards(here: Path) -> None:
     words = ["subject.traces=traces.jsonl", "criteria.file=suite.yaml", "judge=scripted",
              "judge.model=scripted-1", "judge.script=judge.py", "gate.exit=advisory"]  # fmt: skip
@@ -130,16 +131,18 @@ def test_a_shard_that_is_missing_is_named_with_the_command_to_type(here: Path) -
     assert not (here / "merged").exists()
 
 
-def test_a_shard_that_waits_is_named_with_the_command_to_type(here: Path) -> None:
+def test_a_shard_that_waits_is_named_with_the_command_to_type(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["subject.traces=traces.jsonl", "criteria.file=suite.yaml", "judge.model=m",
              "judge.identity=reader", "shard.count=2"]  # fmt: skip
     for at in range(2):
-        ran = helix_command("evaluate", *words, f"shard.index={at}", f"hydra.run.dir=w{at}")
-        assert ran.returncode == 5, ran.stderr
-    merged = helix_command("report", "merge", "w0", "w1", "--out", "merged")
-    assert merged.returncode == 2 and merged.stdout == ""
-    assert "shard 0 of 2 (w0) waits for answers" in merged.stderr
-    assert "shard.index=0" in merged.stderr.splitlines()[-1]
+        assert main(["evaluate", *words, f"shard.index={at}", f"hydra.run.dir=w{at}"]) == 5
+    capsys.readouterr()
+    assert main(["report", "merge", "w0", "w1", "--out", "merged"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and "shard 0 of 2 (w0) waits for answers" in err
+    assert "shard.index=0" in err.splitlines()[-1]
 
 
 def spoiled_manifest(run: Path) -> None:

@@ -260,6 +260,7 @@ def test_a_worker_killed_while_a_judge_is_asked_costs_no_question(here: Path) ->
     assert asked(here) == 2 * died
 
 
+@pytest.mark.slow
 def test_an_interruption_ends_the_workers_and_the_same_command_goes_on(here: Path) -> None:
     ran = run_in(here, "cut", *JUDGED, "limits.concurrency=4", SLOW="0.1")
     until(lambda: asked(here) >= 8, ran)
