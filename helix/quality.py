@@ -41,6 +41,9 @@ def run_tests(config: Config, folder: Path) -> ChangeTests | None:
     (folder / OUTPUT).unlink(missing_ok=True)
     if not section.tests_command:
         return ChangeTests(state="not run", reason="quality.tests_command is not set")
+    if section.tests_dir is not None and not Path(section.tests_dir).is_dir():
+        reason = f"quality.tests_dir must be a folder (got {section.tests_dir})"
+        return ChangeTests(state="could not run", reason=reason)
     try:
         code, said = _run(section)
     except (OSError, ValueError) as error:

@@ -49,7 +49,8 @@ def test_a_command_that_says_nothing_of_the_tests_is_no_fail(tmp_path: Path) -> 
     ended = ran(tmp_path, program("import os, signal; os.kill(os.getpid(), signal.SIGTERM)"))
     assert (ended.state, ended.reason) == ("could not run", "ended by SIGTERM")
     nowhere = ran(tmp_path, program("print()"), tests_dir=str(tmp_path / "absent"))
-    assert nowhere.state == "could not run"
+    assert nowhere.state == "could not run" and nowhere.reason is not None
+    assert nowhere.reason.startswith("quality.tests_dir must be a folder (got ")
 
 
 def test_tests_that_take_too_long_are_killed_with_what_they_started(tmp_path: Path) -> None:
