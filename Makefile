@@ -38,6 +38,10 @@ model: $(MODEL) ## install a small real model, which some slow tests ask
 dask: $(DASK) ## run the tests of plugins/helix-dask, in an environment with Dask
 	@.venv-dask/bin/python -m pytest -m "slow or not slow" plugins/helix-dask/tests $(ARGS)
 
+.PHONY: screenshots
+screenshots: $(DEV) ## take the pictures in docs/pictures anew, by Chromium
+	@PYTHONPATH=. $(BIN)/python docs/pictures/make.py
+
 node: $(NODE) ## install axe-core and SARIF Multitool by npm, which some slow tests run
 
 lint: $(DEV) ## check style, types and import floors

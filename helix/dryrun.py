@@ -53,8 +53,8 @@ class Questions:
         """Yield what is to be said of them."""
         total = self.cached + self.to_ask
         if not self.judge.cacheable:
-            told = f"{total} first ones, left to {role}={self.judge.name}"
-            yield f"{role:<10} {told}: none is asked live"
+            told = f"{total:,} questions, and what their answers bring with them"
+            yield f"{role:<10} {told}; {role}={self.judge.name} asks nobody live"
             return
         yield f"{role:<10} {total} questions: {self.cached} in the cache, {self.to_ask} to ask"
         if not self.to_ask:
@@ -93,7 +93,7 @@ class Estimate:
         lines = [
             "Dry run: nothing was asked and nothing was spent.",
             f"traces     {self.chosen} chosen of {self.traces} read, {self.unreadable} unreadable",
-            f"cells      {self.cells}, of which code or the cache decides {code}",
+            f"cells      {self.cells:,}: code or the cache decides {code:,}, the rest is asked for",
         ]
         if self.tested:
             lines.append("tests      not run; quality.tests_command would run them")
@@ -102,8 +102,8 @@ class Estimate:
             lines += questions.lines(role)
         if self.unverified:
             lines.append(
-                f"verifier   at most {self.unverified} batches more, one a trace, and alone what a "
-                "batch leaves out; not in the cost"
+                f"verifier   up to {self.unverified:,} questions more, one a trace, and one for "
+                "each verdict that such a question leaves out; not in the cost"
             )
         live = [q for q in asked.values() if q.judge.cacheable]
         if any(q.to_ask for q in live):

@@ -151,6 +151,11 @@ def _event(trace: Trace) -> list[str]:
     return [event] if isinstance(event, str) and 0 < len(event) <= LONGEST_KIND else []
 
 
+def _some(places: Sequence[str]) -> str:
+    more = f" and {len(places) - NAMED:,} more" if len(places) > NAMED else ""
+    return ", ".join(places[:NAMED]) + more
+
+
 def _refuse_collisions(entries: Sequence[ManifestEntry]) -> None:
     places: dict[str, list[str]] = {}
     for entry in entries:
@@ -159,7 +164,7 @@ def _refuse_collisions(entries: Sequence[ManifestEntry]) -> None:
     twice = {trace: found for trace, found in places.items() if len(found) > 1}
     if not twice:
         return
-    lines = [f"  '{trace}' in {', '.join(found)}" for trace, found in twice.items()]
+    lines = [f"  '{trace}' in {_some(found)}" for trace, found in twice.items()]
     more = f"\n  and {len(lines) - NAMED} more" if len(lines) > NAMED else ""
     raise TraceError(
         "trace ids must be unique; these stand more than once:\n"

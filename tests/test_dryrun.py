@@ -96,7 +96,7 @@ def test_before_a_run_the_judges_questions_are_counted_and_the_verifiers_bounded
 ) -> None:
     text = looked().text()
     assert "judge      3 questions: 0 in the cache, 3 to ask" in text
-    assert "verifier   at most 3 batches more, one a trace" in text
+    assert "verifier   up to 3 questions more, one a trace" in text
     assert "cost       unknown: no price is known for m" in text
     assert asked(here) == []
     assert not (here / ".helix").exists()

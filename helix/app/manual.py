@@ -352,12 +352,12 @@ def _groups() -> Iterator[str]:
 
 def _keys(command: str) -> Iterator[str]:
     yield "KEYS (KEY=VALUE; the default in parentheses, null or empty if there is none)"
-    section = ""
-    for remark in remarks():
-        if OWN_SECTIONS.get(remark.key.partition(".")[0], command) != command:
-            continue
-        if remark.key.partition(".")[0] != section:
-            section = remark.key.partition(".")[0]
+    told = [(remark.key.partition(".")[0], remark) for remark in remarks()]
+    own = [pair for pair in told if OWN_SECTIONS.get(pair[0]) == command]
+    last = ""
+    for section, remark in [*own, *(pair for pair in told if pair[0] not in OWN_SECTIONS)]:
+        if section != last:
+            last = section
             yield ""
             if section == "verifier":
                 yield "  verifier.KEY takes every KEY that judge.KEY takes, and:"

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from helix.engine.drive import Event
 from helix.engine.meter import Meter, Tally
+from helix.model.config import Verbosity
 
 EVERY_S = 0.2
 EVERY_S_IN_A_LOG = 10.0
@@ -26,7 +27,8 @@ class Progress:
     A thread of its own shows it, so that a long wait is seen to be one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, verbosity: Verbosity = "normal") -> None:
+        self._quiet = verbosity == "quiet"
         plain = bool(os.environ.get("CI")) or os.environ.get("TERM") == "dumb"
         self._terminal = sys.stderr.isatty() and not plain
         self._state, self._lock = Status(), threading.Lock()
@@ -38,7 +40,7 @@ class Progress:
         """Take in one event of the engine."""
         with self._lock:
             self._state.take(event, time.monotonic())
-        if self._thread is None:
+        if self._thread is None and not self._quiet:
             self._thread = threading.Thread(target=self._run, name="helix-progress", daemon=True)
             self._thread.start()
 

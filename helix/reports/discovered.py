@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import set_cell_size
+from rich.console import Console
+from rich.text import Text
 
 from helix.reports import discovery_facts as facts
 from helix.reports import summary
@@ -32,10 +34,12 @@ def discovered_text(report: DiscoveryReport, width: int, color: bool, ascii: boo
     `ascii` leaves no other character; without `color` there is no escape sequence at all.
     """
     page = TextPage(width, color, ascii)
-    _kinds(page, report, width)
-    _criteria(page, report)
-    _unread(page, report)
-    _coverage(page, report)
+    verbosity = report.meta.verbosity
+    if verbosity != "quiet":
+        _kinds(page, report, width)
+        _criteria(page, report, None if verbosity == "verbose" else SHOWN)
+        _unread(page, report)
+        _coverage(page, report)
     _closing(page, report)
     return page.text
 
@@ -53,7 +57,10 @@ def _kinds(page: TextPage, report: DiscoveryReport, width: int) -> None:
         page.line((_row("kind of failure", "k/n", "by", "goes to", name), "dim"))
         for kind in shown:
             share = f"{kind.category.k}/{kind.category.n}"
-            page.line(_row(one_line(kind.category.name), share, _by(kind), _goes(kind), name))
+            head, *rest = _fitted(one_line(kind.category.name), name)
+            page.line(_row(head, share, _by(kind), _goes(kind), name))
+            for more in rest:
+                page.line(more, indent=2)
     if len(shown) < len(report.kinds):
         more = counted(len(report.kinds) - len(shown), "more kind")
         page.line((f"and {more}, rarer; see report", "dim"))
@@ -63,9 +70,13 @@ def _kinds(page: TextPage, report: DiscoveryReport, width: int) -> None:
     page.gap()
 
 
+def _fitted(name: str, width: int) -> list[str]:
+    """Return a name in as many lines as it takes, none cut and none wider than the column."""
+    rows = Text(name, overflow="fold").wrap(Console(width=width), width - 2)
+    return [row.plain for row in rows] or [""]
+
+
 def _row(name: str, share: str, by: str, goes: str, width: int) -> str:
-    if cell_len(name) > width:
-        name = set_cell_size(name, width - 1).rstrip() + "…"
     return f"{set_cell_size(name, width)} {share:>9}  {by:<8}  {goes}"
 
 
@@ -77,17 +88,18 @@ def _goes(kind: KindView) -> str:
     return facts.GOES[kind.category.fix_or_eval]
 
 
-def _criteria(page: TextPage, report: DiscoveryReport) -> None:
+def _criteria(page: TextPage, report: DiscoveryReport, most: int | None) -> None:
     rows = report.record.criteria
     if not rows:
         page.line("No criterion is proposed.")
-    for row in rows[:SHOWN]:
+    for row in rows[:most]:
         held = ", found again without its fixtures" if row.held_out else ""
         page.line((one_line(row.criterion_id), "bold"))
         page.line((f"{row.severity}, {row.grounding}, {row.klass}{held}", "dim"), indent=2)
         page.line(one_line(row.statement, 400), indent=2)
-    if len(rows) > SHOWN:
-        page.line((f"and {counted(len(rows) - SHOWN, 'more criterion', 'more criteria')}", "dim"))
+    left = len(rows) - len(rows[:most])
+    if left:
+        page.line((f"and {counted(left, 'more criterion', 'more criteria')}; -v shows them", "dim"))
     page.gap()
 
 

@@ -58,6 +58,10 @@ def test_every_key_is_explained_and_stands_in_the_manual() -> None:
     for command in manual.PAGES:
         page = manual.page(command)
         absent = [key for key in expected if f"  {key} " not in page]
+        own = [name for name, of in manual.OWN_SECTIONS.items() if of == command]
+        if own:
+            first = page.partition("KEYS (")[2].splitlines()[2]
+            assert first.startswith(f"  {own[0]}."), "the command's own keys stand first"
         foreign = {name for name, of in manual.OWN_SECTIONS.items() if of != command}
         assert absent == [key for key in expected if key.partition(".")[0] in foreign]
         assert max(map(len, page.splitlines())) <= 100

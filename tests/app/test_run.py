@@ -220,7 +220,7 @@ def test_a_dry_run_writes_and_asks_nothing(here: Path) -> None:
     done = evaluate(here, *given, "run.dry=true", "judge=scripted", "judge.model=m")
     assert (done.returncode, done.stderr) == (0, "")
     assert "4 chosen of 4 read" in done.stdout
-    assert "8, of which code or the cache decides 4" in done.stdout
+    assert "8: code or the cache decides 4, the rest is asked for" in done.stdout
     assert not (here / "outputs").exists() and not (here / ".helix").exists()
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from rich.cells import cell_len
@@ -245,6 +246,25 @@ def test_lines_keep_to_the_width(made: DiscoveryReport, width: int, ascii: bool)
         "Next: read on",
     ):
         assert said in shown
+
+
+def test_the_name_of_a_kind_is_never_cut_and_its_numbers_stand_in_its_first_line() -> None:
+    name = "a call of sendMessage that repeats what another call in the same turn has sent before"
+    made = discovery()
+    first, *rest = made.kinds
+    named = replace(first, category=msgspec.structs.replace(first.category, name=name))
+    lines = text(replace(made, kinds=(named, *rest)), 80).splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("a call of sendMessage"))
+    assert re.search(r"\d/\d", lines[at]) and lines[at + 1].startswith("  ")
+    told = " ".join(line[:44].strip() for line in lines[at : at + 3])
+    assert told.startswith(name) and all(cell_len(line) <= 80 for line in lines[at : at + 3])
+
+
+def test_q_leaves_the_outcome_of_a_discovery_alone() -> None:
+    made = discovery()
+    quiet = text(replace(made, meta=replace(made.meta, verbosity="quiet")), 80)
+    whole = text(made, 80)
+    assert whole.endswith(quiet) and len(quiet.splitlines()) < len(whole.splitlines()) // 2
 
 
 def test_the_same_discovery_is_rendered_to_the_same_bytes() -> None:

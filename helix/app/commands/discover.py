@@ -35,7 +35,7 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
     if config.run.dry:
         return Outcome(planned(config, registry).encode(), ExitCode.PASS)
     wanted = renderers(config.report, registry, discovery=True)
-    progress = Progress()
+    progress = Progress(config.report.verbosity)
     known = remembered(config.paths.state) if config.discover.preferences else ()
     started, now = time.monotonic(), datetime.datetime.now(datetime.UTC)
     for item in wanted:

@@ -43,7 +43,7 @@ def evaluated(
     if config.run.dry:
         return Outcome(estimate(config, registry).text().encode(), ExitCode.PASS)
     aware = remembered(config.paths.state)
-    progress = Progress()
+    progress = Progress(config.report.verbosity)
     written: list[tuple[bytes, ExitCode]] = []
 
     def report(done: Finished) -> None:

@@ -21,6 +21,7 @@ from helix.discover import Discovered, discover
 from helix.errors import ExitCode, SuiteError, TraceError, UsageError
 from helix.files import atomic_write
 from helix.model.criterion import Criterion, Suite
+from helix.reports.summary import listed, unreadable
 from helix.reports.visible import one_line, visible
 from helix.reports.words import counted, wrapped
 from helix.suite import compile
@@ -28,6 +29,7 @@ from helix.suite.dumping import suite_page
 from helix.suite.load import from_suite
 
 CONF = "conf"
+SHOWN = 3
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".json.zst", ".jsonl.zst")
 MOST_TRACES = 1000
 MOST_TOOLS = 200
@@ -193,11 +195,12 @@ def _lines(found: Discovered, told: dict[str, object]) -> Iterator[str]:
     formats = sorted({entry.format for entry in found.survey.entries})
     traces = counted(len(found.survey.entries), "trace")
     yield f"{traces} ({', '.join(formats)}), {len(found.examined.traces):,} of them examined"
-    for failure in found.survey.load.failures[:5]:
-        yield visible(f"not read: {failure.file}:{failure.line}: {failure.reason}")
-    more = len(found.survey.load.failures) - 5
-    if more > 0:
-        yield f"and {more:,} more that could not be read"
+    reasons = unreadable(found.survey.load.failures)
+    for many, reason, places in reasons[:SHOWN]:
+        yield visible(f"not read: {many}: {reason}")
+        yield f"  {visible(listed(places, SHOWN, None))}"
+    if len(reasons) > SHOWN:
+        yield f"and for {counted(len(reasons) - SHOWN, 'more reason')}"
     yield f"wrote {told['subject']}"
     if found.rows:
         n = counted(len(found.rows), "criterion", "criteria")

@@ -27,7 +27,7 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
     pages = [item for item in renderers(config.report, registry) if item.filename is not None]
     if config.run.dry and config.validation.run is None:
         return Outcome(estimate(config, registry).text().encode(), ExitCode.PASS)
-    progress = Progress()
+    progress = Progress(config.report.verbosity)
     codes: list[ExitCode] = []
 
     def report(done: Finished) -> None:
