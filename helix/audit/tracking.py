@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
 from pydantic import ValidationError
 
 from helix.audit import measures
 from helix.audit.masking import COMPARED
 from helix.audit.mechanisms import BY_CONDITION, MEANINGS
-from helix.errors import ArtifactError, UsageError, did_you_mean
+from helix.errors import ArtifactError, SuiteError, UsageError, did_you_mean
 from helix.model.audit import DeterminismScore
 from helix.model.audited import Finding, Pair, Status, Tracked
 from helix.model.tracked import PassCondition, TrackedDefects
 from helix.runs import RunFiles
+from helix.suite.source import parse
 
 _NEEDED: Final[Mapping[str, str]] = {
     **{mechanism: condition for condition, mechanism in BY_CONDITION.items()},
@@ -32,6 +32,7 @@ _NEEDED: Final[Mapping[str, str]] = {
 
 _SHOWN_BY_VALUES: Final = frozenset({"clock", "path", "float-text", "dropped-parameter"})
 Answer = tuple[Status, str]
+_TOLD: Final = 5
 _ORDER: Final[Sequence[Status]] = ("doesNotHold", "couldNotBeChecked", "holds")
 
 
@@ -54,15 +55,23 @@ class Seen:
 def load_defects(file: str, dimensions: Sequence[str]) -> TrackedDefects:
     """Read a file of tracked defects; UsageError names what in it is wrong."""
     try:
-        found = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
-        defects = TrackedDefects.model_validate(found)
-    except OSError as error:
-        raise UsageError(f"audit.defects: {file} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"audit.defects: {file} is no YAML: {error}") from None
+        source = parse(Path(file).read_text(encoding="utf-8-sig"), file)
+        defects = TrackedDefects.model_validate(source.value)
+    except SuiteError as error:
+        raise UsageError(f"audit.defects: {error}") from None
     except ValidationError as error:
-        faults = [f"{'.'.join(map(str, x['loc']))}: {x['msg']}" for x in error.errors()]
+        faults = [
+            f"{'.'.join(map(str, x['loc'])) or 'the file'}: {x['msg']}"
+            for x in error.errors(include_url=False, include_input=False)[:_TOLD]
+        ]
         raise UsageError(f"audit.defects: {file}: {'; '.join(faults)}") from None
+    except (OSError, ValueError) as error:
+        told = getattr(error, "strerror", None) or error
+        raise UsageError(f"audit.defects: {file!r:.200} cannot be read: {told}") from None
+    for line, key in source.doubled:
+        raise UsageError(
+            f"audit.defects: {file}:{line}: a key must be there once (got {key} again)"
+        )
     for defect in defects.defects:
         for fault in _unknown(defect.passes_when, dimensions):
             raise UsageError(f"audit.defects: {file}, {defect.id}: {fault}")

@@ -21,7 +21,6 @@ from helix.errors import SuiteError, did_you_mean
 
 LONGEST = 20_000_000
 _MERGE = "tag:yaml.org,2002:merge"
-_FLOAT = "tag:yaml.org,2002:float"
 _MARKER = re.compile(r"^(?:<{7}|\|{7}|>{7})(?= |$)", re.MULTILINE)
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -150,8 +149,23 @@ def _remedy(text: str, error: yaml.MarkedYAMLError) -> str:
     return ""
 
 
+class _Constructor(yaml.constructor.SafeConstructor):
+    """PyYAML's safe constructor, which tells the line of a value that its tag does not fit."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            value = super().construct_object(node, deep)
+        except (ValueError, LookupError, AttributeError):
+            problem = f"a value is no {node.tag.rpartition(':')[2]}, or too long for one"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None
+        if isinstance(value, float) and not math.isfinite(value):
+            problem = "a number is out of range"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+        return value
+
+
 def _construct(root: yaml.Node) -> Any:
-    return yaml.constructor.SafeConstructor().construct_document(root)
+    return _Constructor().construct_document(root)
 
 
 def _inspect(
@@ -176,8 +190,6 @@ def _inspect(
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
             _inspect(item, doubled, done, above)
-    elif node.tag == _FLOAT and not math.isfinite(float(node.value)):
-        raise yaml.MarkedYAMLError(problem="a number is out of range", problem_mark=node.start_mark)
     above.pop()
     done.add(id(node))
 

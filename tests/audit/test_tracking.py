@@ -100,6 +100,12 @@ def test_a_gap_that_the_gate_does_not_name_is_told(work: Path, tmp_path: Path) -
         ("defects: [{id: a, what: b}]", "defects.0.passesWhen: Field required"),
         ("defects: [{id: a, what: b, passes_when: {run: 3}}]", "Extra inputs are not permitted"),
         ("defects: [", "is no YAML"),
+        ("[" * 20_000, "is no YAML"),
+        ("a: &a [*a]", "an alias refers to itself"),
+        ("defects: !!python/object/apply:os.getcwd []", "could not determine a constructor"),
+        ("defects: !!int x", ":1: the file is no YAML: a value is no int"),
+        ("\ndefects: !!timestamp x", ":2: the file is no YAML: a value is no timestamp"),
+        ("defects: []\ndefects: []", ":2: a key must be there once (got defects again)"),
     ],
 )  # fmt: skip
 def test_a_file_that_says_nothing_that_can_be_checked_is_refused(
@@ -111,6 +117,28 @@ def test_a_file_that_says_nothing_that_can_be_checked_is_refused(
         load_defects(str(file), NAMES)
     assert told in str(caught.value)
     assert str(file) in str(caught.value)
+
+
+def test_many_faults_are_told_in_a_few_words(tmp_path: Path) -> None:
+    file = tmp_path / "defects.yaml"
+    file.write_text(f"defects: [{'1, ' * 3000}]", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"defects\.4") as caught:
+        load_defects(str(file), NAMES)
+    assert "defects.5" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["", "nothing.yaml", "a\0b", "x" * 5000])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=r"audit\.defects: .* cannot be read"):
+        load_defects(str(tmp_path / name), NAMES)
+
+
+def test_a_date_is_the_text_that_it_looks_like(tmp_path: Path) -> None:
+    file = tmp_path / "defects.yaml"
+    file.write_text(
+        "defects: [{id: 2026-13-45, what: b, passes_when: {runs_identical: 2}}]", encoding="utf-8"
+    )
+    assert load_defects(str(file), NAMES).defects[0].id == "2026-13-45"
 
 
 def test_ids_are_unique_and_both_spellings_are_read(tmp_path: Path) -> None:
