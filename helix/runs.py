@@ -93,8 +93,9 @@ class RunFiles:
 def object_of(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file that may be missing or damaged; an empty one then."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        # What is no file, as a pipe, would be waited for.
+        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

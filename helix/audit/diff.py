@@ -39,7 +39,7 @@ def _compared(artifact: str, a: Path, b: Path) -> ArtifactDiff:
     if not all(there):
         return ArtifactDiff(artifact=artifact, status="missingInB" if there[0] else "missingInA")
     places, first = 0, None
-    with contextlib.closing(_pieces(a)) as ones, contextlib.closing(_pieces(b)) as twos:
+    with contextlib.closing(pieces(a)) as ones, contextlib.closing(pieces(b)) as twos:
         for one, two in zip_longest(ones, twos):
             found = [] if one == two else _places(artifact, (a, one), (b, two))
             if found and first is None:
@@ -73,8 +73,13 @@ def _masked(artifact: str, path: Path, piece: Piece) -> str:
     return masked_value(artifact, data, where).decode("utf-8", "surrogateescape")
 
 
-def _pieces(path: Path) -> Generator[Piece, None, None]:
-    """Yield the lines of a file with their numbers, or a document as one piece."""
+def pieces(path: Path) -> Generator[Piece, None, None]:
+    """Yield the lines of a file with their numbers and ends, or a document as one piece.
+
+    ArtifactError where it cannot be read, or is no file; a pipe would be waited for.
+    """
+    if not path.is_file():
+        raise ArtifactError(f"{path} cannot be read: it is no file")
     try:
         with open(path, "rb") as file:
             if path.suffix == ".jsonl":

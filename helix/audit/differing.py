@@ -14,6 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
+from helix.audit.diff import pieces
 from helix.audit.masking import COMPARED, masked_value
 from helix.audit.parting import Number
 from helix.fieldpath import EACH, MISSING, Step, render_steps
@@ -59,7 +60,7 @@ class _Found:
 def differing(a: Path, b: Path) -> dict[Key, Group]:
     """Return where two runs differ, in the order of artifacts and of paths as they are met.
 
-    ArtifactError for a file that cannot be masked, not being JSON.
+    ArtifactError for a file that cannot be read, or cannot be masked, not being JSON.
     """
     groups: dict[Key, Group] = {}
     for artifact in COMPARED:
@@ -83,12 +84,10 @@ def _of_artifact(artifact: str, a: Path, b: Path) -> Iterator[tuple[int | None, 
             yield None, _Found((), "missing", one, two)
         return
     if not artifact.endswith(".jsonl"):
-        texts = [_masked(artifact, path.read_bytes()) for path in (a, b)]
+        texts = [_masked(artifact, data) for path in (a, b) for _, data in pieces(path)]
         yield from ((None, found) for found in _texts(*texts))
         return
-    ones, twos = (
-        [_masked(artifact, line) for line in path.read_bytes().splitlines()] for path in (a, b)
-    )
+    ones, twos = ([_masked(artifact, line) for _, line in pieces(path)] for path in (a, b))
     if ones != twos:
         yield from _lines(ones, twos)
 

@@ -6,12 +6,12 @@ Told only where nothing else in the two texts differs, and where all samples of 
 from __future__ import annotations
 
 import datetime
-import json
 import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from helix.audit.parting import spelled
 from helix.fieldpath import MISSING
 from helix.model.audited import Execution, Mechanism
 
@@ -43,7 +43,7 @@ def evident(samples: Sequence[Sample], a: Execution, b: Execution) -> Mechanism 
 
 
 def _text(value: Any) -> str:
-    return str(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return str(value) if isinstance(value, str) else spelled(value)
 
 
 def _same_but(a: str, b: str, pattern: re.Pattern[str], alike: Callable[[str, str], bool]) -> bool:

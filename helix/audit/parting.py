@@ -10,6 +10,7 @@ from typing import Any, Final
 from helix.fieldpath import MISSING, render_steps
 
 LONGEST: Final = 160
+TOO_DEEP: Final = "(nested too deeply to be shown)"
 _LEAD = 40
 
 
@@ -43,7 +44,7 @@ class Raw(str):
 
 def told(a: Any, b: Any) -> tuple[str | None, str | None]:
     """Return two values as JSON texts, cut around where they part; None stands for no value."""
-    texts = [None if value is MISSING else _plain(_spelled(value)) for value in (a, b)]
+    texts = [None if value is MISSING else _plain(spelled(value)) for value in (a, b)]
     known = [text for text in texts if text is not None]
     start = max(0, _same(*known) - _LEAD) if max(map(len, known)) > LONGEST else 0
     one, two = (None if text is None else _cut(text, start) for text in texts)
@@ -80,6 +81,14 @@ def _parted(a: Any, b: Any, at: tuple[str | int, ...]) -> Iterator[Parted]:
             yield from _parted(one, two, (*at, number))
     elif type(a) is not type(b) or a != b:
         yield render_steps(at), a, b
+
+
+def spelled(value: Any) -> str:
+    """Return a value as JSON text; one that is nested too deeply to be written is only named."""
+    try:
+        return _spelled(value)
+    except RecursionError:
+        return TOO_DEEP
 
 
 def _spelled(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -150,7 +151,11 @@ def test_what_cannot_be_read_is_an_error_and_not_a_difference(runs: tuple[Path, 
         diff_runs(*runs)
     (runs[1] / "plan.json").unlink()
     (runs[1] / "plan.json").mkdir()
-    with pytest.raises(ArtifactError, match=r"plan\.json cannot be read: Is a directory"):
+    with pytest.raises(ArtifactError, match=r"plan\.json cannot be read: it is no file"):
+        diff_runs(*runs)
+    (runs[1] / "plan.json").rmdir()
+    os.mkfifo(runs[1] / "plan.json")
+    with pytest.raises(ArtifactError, match=r"plan\.json cannot be read: it is no file"):
         diff_runs(*runs)
     empty = runs[0].parent / "empty"
     empty.mkdir()

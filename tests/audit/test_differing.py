@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from helix.audit import diff_runs
 from helix.audit.differing import SAMPLES, differing
+from helix.errors import ArtifactError
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(0, 2) | st.text("ab", max_size=2),
@@ -77,6 +79,24 @@ def test_repeats_of_one_trace_are_told_apart_by_their_order(tmp_path: Path) -> N
     lines = [{"trajectoryId": "a", "replicate": n, "x": n} for n in range(3)]
     other = [*lines[:2], {**lines[2], "x": 9}]
     assert found(tmp_path, lines, other, "verdicts") == [("x", "value", 1, 3, ("2", "9"))]
+
+
+@pytest.mark.parametrize("end", ["", "\r\n", " \n", "\n\n"])
+def test_what_ends_a_line_counts_too(tmp_path: Path, end: str) -> None:
+    a, b = (run(tmp_path / name, verdicts=[{"id": "x"}, {"id": "y"}]) for name in "ab")
+    lines = (b / "verdicts.jsonl").read_bytes()
+    (b / "verdicts.jsonl").write_bytes(lines.removesuffix(b"\n") + end.encode())
+    (group,) = differing(a, b).values()
+    assert (group.artifact, group.count) == ("verdicts.jsonl", 1)
+    assert [one.artifact for one in diff_runs(a, b).different] == ["verdicts.jsonl"]
+
+
+def test_an_artifact_that_is_no_file_cannot_be_compared(tmp_path: Path) -> None:
+    a, b = (run(tmp_path / name, subject={"x": 1}) for name in "ab")
+    (b / "subject.json").unlink()
+    os.mkfifo(b / "subject.json")
+    with pytest.raises(ArtifactError, match=r"subject\.json cannot be read: it is no file"):
+        differing(a, b)
 
 
 def test_what_a_judge_said_is_told_from_what_code_said(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix.audit.parting import LONGEST, Number, parted, told
+from helix.audit.parting import LONGEST, TOO_DEEP, Number, parted, told
 from helix.fieldpath import MISSING, parse_relative, resolve
 
 leaves = st.none() | st.booleans() | st.integers() | st.text(max_size=6)
@@ -72,3 +72,9 @@ def test_what_is_told_is_short_and_can_be_encoded(a: str, b: str) -> None:
         for text in texts:
             assert text is None or len(text) <= LONGEST + 2
             assert text is None or text.encode("utf-8")
+
+
+def test_a_value_that_is_nested_too_deeply_is_named_at_its_place() -> None:
+    deep = "[" * 900 + "]" * 900
+    ((path, *values),) = parted('{"x": 1}', f'{{"x": {deep}}}')
+    assert (path, told(*values)) == ("x", ("1", TOO_DEEP))
