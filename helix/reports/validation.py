@@ -236,8 +236,8 @@ def _later(found: Validation) -> Iterator[str]:
     """Yield where the standings are shown, where a run was made to measure them."""
     if found.run == "." and any(row.status is not None for row in found.criteria):
         yield from wrapped(
-            "The next run under this judge shows these standings; report.html of this one was made "
-            "before they were known, and so was scorecard.json."
+            "The next run under this judge shows these standings; scorecard.json of this one was "
+            "made before they were known."
         )
 
 

@@ -63,8 +63,9 @@ def validate(
 ) -> Validated:
     """Measure a judge against labels and write what came of it into `run_dir`.
 
-    `then` is called with the run that is made for it, while its folder is held. Raises UsageError
-    before anything is spent: wrong labels, or a test split that was used.
+    `then` is called with the run that is made for it, once it is measured and while its folder is
+    still held. Raises UsageError before anything is spent: wrong labels, or a test split that was
+    used.
     """
     task, folder = prepared(config, now), Path(run_dir)
     if config.validation.run is not None:
@@ -72,10 +73,17 @@ def validate(
         return _measured(config, RunFiles.open(config.validation.run, RUN), task, folder, now)
     if config.validation.anchors:
         config = judged_anew(config, task)
-    done = evaluate(config, run_dir=folder, on_event=on_event, command=command, then=then)
-    if done.pending:
-        return Validated(None, finished=done)
-    return _measured(config, RunFiles(folder), task, folder, now, done)
+    found: list[Validated] = []
+
+    def measured(done: Finished) -> None:
+        waits = Validated(None, finished=done)
+        run = RunFiles(folder)
+        found.append(waits if done.pending else _measured(config, run, task, folder, now, done))
+        if then is not None:
+            then(done)
+
+    evaluate(config, run_dir=folder, on_event=on_event, command=command, then=measured)
+    return found[0]
 
 
 def _measured(

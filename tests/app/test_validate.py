@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from helix.demo import generate
+from tests.reports.pages import Page
 
 COUNT = """\
 import json, sys
@@ -118,6 +119,25 @@ def test_every_disagreement_links_to_its_cell_in_the_report(
         assert cell.startswith(f' data-criterion="{line["criterionId"]}"')
         trace = anchor.partition("-")[0]
         assert f'id="{trace}" data-trace="{line["trace"]}"' in page
+
+
+def test_the_page_says_at_once_what_people_said_and_how_often_the_judge_is_right(
+    folder: Path, done: subprocess.CompletedProcess[str]
+) -> None:
+    page = Page((folder / "run/report.html").read_text("utf-8"))
+    lines = (folder / "run/disagreements.jsonl").read_text("utf-8").splitlines()
+    apart = [json.loads(line) for line in lines]
+    said = {
+        (trace.attributes["data-trace"], cell.attributes["data-criterion"]): label.text.split()[2]
+        for label in page.all("p", "label")
+        if (trace := label.inside("traj")) and (cell := label.inside("cell"))
+    }
+    assert said == {(one["trace"], one["criterionId"]): one["human"] for one in apart}
+    (table,) = page.all("table", "rates")
+    (rates,) = (row.text for row in page.all("tr") if table in row.above and "this run" in row.text)
+    overall = written(folder)["overall"]
+    for rate in (overall["tpr"], overall["tnr"]):
+        assert f"{rate['k']}/{rate['n']}" in rates
 
 
 def test_a_run_is_measured_without_traces_or_suite(

@@ -79,9 +79,9 @@ def test_names_cannot_act_on_the_terminal_and_lines_fit() -> None:
 
 
 @pytest.mark.parametrize(("run", "told"), [(".", True), ("../before", False)])
-def test_a_report_that_was_made_before_the_standings_is_said_to_be(run: str, told: bool) -> None:
+def test_a_scorecard_that_was_made_before_the_standings_is_said_to_be(run: str, told: bool) -> None:
     text = validation_text(validation(GOOD, run=run), (), ["out/validation.json"])
-    assert ("report.html of this one was made before" in " ".join(text.split())) == told
+    assert ("scorecard.json of this one was made before" in " ".join(text.split())) == told
 
 
 def test_a_link_leads_from_where_one_is_to_the_page() -> None:
