@@ -47,7 +47,7 @@ def test_a_reply_comes_back_as_it_was_kept(tmp_path: Path) -> None:
 @given(text=st.text(), reasoning=st.none() | st.text())
 def test_any_text_comes_back(text: str, reasoning: str | None, tmp_path_factory: Any) -> None:
     with DiskReplyCache(tmp_path_factory.getbasetemp() / "any-text") as cache:
-        key = request(text=f"{text}|{reasoning}").cache_key(1)
+        key = request(text=repr((text, reasoning))).cache_key(1)
         cache.put(key, Reply(text, reasoning=reasoning))
         assert cache.get(key) == Reply(text, reasoning=reasoning, source="cache")
 
