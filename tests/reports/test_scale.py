@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import helix
 from helix.model.trace import Trace
 from helix.registry.leaf import Leaf
 from helix.reports.joined import Outline, joined
@@ -27,6 +28,7 @@ from helix.reports.scale import (
 from helix.reports.shelf import shelf
 from helix.reports.stream import Mode, RunStream
 from helix.reports.words import WORST_FIRST
+from tests.labels import page as made
 from tests.reports import runs, sample
 from tests.reports.browsing import written
 from tests.reports.pages import Page
@@ -297,3 +299,22 @@ def test_the_shelf_gives_back_what_was_put_on_it_and_knows_its_size() -> None:
         assert gzip.decompress(kept.data(7)).decode("utf-8") == texts[7]
         assert kept.data(7)[4:8] == b"\0\0\0\0"
         assert kept.size == sum(len(base64.b64encode(kept.data(n))) for n in texts)
+
+
+def test_a_run_in_the_same_folder_leaves_no_page_of_the_one_before(tmp_path: Path) -> None:
+    made.write_traces(tmp_path / "traces.jsonl", [made.trace("t1")])
+    check = {"primitive": "presence", "field": "output.response"}
+    made.write_suite(
+        tmp_path / "suite.yaml", [made.row("spoke", **{"class": "code", "code_eval": check})]
+    )
+    run = tmp_path / "run"
+
+    def evaluated() -> None:
+        helix.evaluate(tmp_path / "traces.jsonl", tmp_path / "suite.yaml", run_dir=run)
+
+    evaluated()
+    written(runs.replaced(large("directory"), name="report.html"), run)
+    (run / "report.md").write_text("of the run before", encoding="utf-8")
+    assert (run / "report").is_dir()
+    evaluated()
+    assert not (run / "report").exists() and not (run / "report.html").exists()
