@@ -17,7 +17,9 @@ pytest.importorskip("distributed", reason="distributed is not installed: helix-d
 pytest.importorskip("helix_dask", reason="helix-dask is not installed")
 
 from helix.audit.masking import COMPARED, masked
+from helix.registry import load
 from helix.runs import RunFiles
+from helix.testing import executor_conforms
 from tests.app.test_killed import JUDGE, SUITE, content, kept, nonce_of
 from tests.backends.fault_server import FaultServer
 
@@ -136,3 +138,8 @@ def test_what_cannot_be_done_is_told_before_anything_starts(
         check=False, timeout=60,
     )  # fmt: skip
     assert ran.returncode == 2 and told in ran.stderr, ran.stderr
+
+
+def test_it_conforms() -> None:
+    section = {"workers": 2, "options": {"shards": 3}}
+    executor_conforms(load().get("executors", "dask"), section)
