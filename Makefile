@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow dask model node lint lock clean
+.PHONY: help demo test slow dask model node screenshots lint lock clean
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH
 
@@ -38,7 +38,6 @@ model: $(MODEL) ## install a small real model, which some slow tests ask
 dask: $(DASK) ## run the tests of plugins/helix-dask, in an environment with Dask
 	@.venv-dask/bin/python -m pytest -m "slow or not slow" plugins/helix-dask/tests $(ARGS)
 
-.PHONY: screenshots
 screenshots: $(DEV) ## take the pictures in docs/pictures anew, by Chromium
 	@PYTHONPATH=. $(BIN)/python docs/pictures/make.py
 
