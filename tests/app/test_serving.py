@@ -261,5 +261,7 @@ def test_without_the_extra_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     for name in ("helix.app.serving_pages", "helix.labels.loopback"):
         monkeypatch.delitem(sys.modules, name, raising=False)
+        package, _, module = name.rpartition(".")
+        monkeypatch.delattr(sys.modules[package], module, raising=False)
     with pytest.raises(UsageError, match=r"uvicorn: pip install 'helix-evals\[serve\]'"):
         command(["serve", str(run)])

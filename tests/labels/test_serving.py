@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import helix.labels
 from helix.app.commands import labels as command
 from helix.errors import LabelError, SelectionError, UsageError
 from tests.labels.page import row, served, trace, write_suite, write_traces
@@ -37,6 +38,7 @@ def test_without_the_extra_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     for name in ("server", "loopback"):
         monkeypatch.delitem(sys.modules, f"helix.labels.{name}", raising=False)
+        monkeypatch.delattr(helix.labels, name, raising=False)
     with pytest.raises(UsageError, match=r"uvicorn: pip install 'helix-evals\[serve\]'"):
         serve(folder)
 
