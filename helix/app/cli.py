@@ -27,7 +27,7 @@ PLAIN = {
     "init": "from a file of traces: a subject, a first suite, and what to type next",
     "labels": "bring in, check and compare people's labels, or give them on a page",
     "memory": "keep what operators say of Helix and of themselves, one fact a file",
-    "plugins": "list formats, checks, judges, renderers, or explain one of them",
+    "plugins": "list formats, checks, judges, renderers, explain one; new writes a plugin",
     "report": "make the reports of a finished run again, or compare two runs cell by cell",
     "schema": "print the JSON Schema of a file that Helix reads or writes",
     "traces": "say what trace files hold: detect, show, convert, stats",

@@ -16,14 +16,20 @@ from helix.registry import Registry
 def run(argv: Sequence[str]) -> ExitCode:
     """Print the listing, or the pages of one name; a broken plugin stops only a run that names it.
 
-    Exits 0, or 2 for an unknown name.
+    With `new` as the first word a plugin is written (`helix.app.new_plugin`). Exits 0, or 2 for an
+    unknown name.
     """
+    if argv[:1] == ["new"]:
+        from helix.app import new_plugin
+
+        return new_plugin.run(argv[1:])
     parser = argparse.ArgumentParser(
         prog="helix plugins",
         description="List every registered item by kind, with its version and the plugin that "
         "provides it, and what is wrong with any plugin; with NAME, print the manual of an item: "
         "what a check decides and the parameters it takes. HELIX_PLUGINS restricts which are "
-        "loaded. Exits 0, or 2 for an unknown name.",
+        "loaded. `helix plugins new NAME` writes a plugin to start from: see helix plugins new "
+        "--help. Exits 0, or 2 for an unknown name.",
     )
     parser.add_argument("name", metavar="NAME", nargs="?", help="an item, e.g. required-order")
     parser.add_argument("--json", action="store_true", help="print JSON")
