@@ -7,15 +7,13 @@ converged when the tests are green and its rows hold as well.
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import IO
 
+from helix.children import how_ended, kill_group
 from helix.files import atomic_write
 from helix.model.config import Config, QualityConfig
 from helix.model.scorecard import ChangeTests
@@ -62,7 +60,7 @@ def _judged(code: int | None, section: QualityConfig) -> ChangeTests:
             f"not done within quality.tests_timeout_s={section.tests_timeout_s:g}", None
         )
     if code < 0:
-        return _unknown(f"ended by {_signal(-code)}", None)
+        return _unknown(how_ended(code), None)
     if code in _untested(section):
         return _unknown(f"exit code {code} says that nothing was tested", code)
     state = "fail" if code else "pass"
@@ -102,7 +100,7 @@ def _run(section: QualityConfig) -> tuple[int | None, bytes]:
                 code = process.wait(section.tests_timeout_s)
         finally:
             # Whatever it left running goes too, and holds the pipe open no longer.
-            _kill(process)
+            kill_group(process)
             reader.join(KILL_WAIT_S)
     return code, bytes(end)
 
@@ -114,18 +112,3 @@ def _read(stream: IO[bytes], end: bytearray) -> None:
             end += part
             if len(end) > 2 * KEPT_BYTES:
                 end[:] = end[-KEPT_BYTES:].partition(b"\n")[2]
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -47,7 +47,7 @@ def test_a_command_that_says_nothing_of_the_tests_is_no_fail(tmp_path: Path) -> 
     assert lost.state == "could not run" and lost.output is None
     assert lost.reason is not None and "no-such-program-here could not be started" in lost.reason
     ended = ran(tmp_path, program("import os, signal; os.kill(os.getpid(), signal.SIGTERM)"))
-    assert (ended.state, ended.reason) == ("could not run", "ended by SIGTERM")
+    assert (ended.state, ended.reason) == ("could not run", "was ended by SIGTERM")
     nowhere = ran(tmp_path, program("print()"), tests_dir=str(tmp_path / "absent"))
     assert nowhere.state == "could not run" and nowhere.reason is not None
     assert nowhere.reason.startswith("quality.tests_dir must be a folder (got ")

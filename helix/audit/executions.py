@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -20,6 +19,7 @@ from typing import Any
 
 from helix.audit import executor
 from helix.audit.conditions import Conditions, Program
+from helix.children import kill_group
 from helix.errors import ExitCode, UsageError
 from helix.model.audited import Execution
 from helix.runs import object_of
@@ -172,9 +172,9 @@ def _ended(task: dict[str, Any], environment: dict[str, str], deadline_s: float)
     except subprocess.TimeoutExpired:
         return False
     finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        # What it left running would go on writing where the next one is executed.
+        kill_group(process)
+        process.wait()
     return True
 
 

@@ -9,10 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import shutil
-import signal
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +17,7 @@ from typing import Any
 import msgspec
 
 from helix.backends.settings import section_of
+from helix.children import how_ended, kill_group
 from helix.errors import ConfigError
 from helix.model.request import Reply, Request, Unavailable
 from helix.redaction import redacted
@@ -70,7 +68,7 @@ class Command:
             text = redacted(complaint.decode("utf-8", "replace"), self._key_variable)
             told = " ".join(text.split())[-TOLD_CHARACTERS:]
             raise Unavailable(
-                f"{self._words[0]} {_ended(process.returncode)}{f': {told}' if told else ''}",
+                f"{self._words[0]} {how_ended(process.returncode)}{f': {told}' if told else ''}",
                 retry=process.returncode == TRY_AGAIN,
             )
         return _reply(said, self._key_variable)
@@ -141,24 +139,11 @@ async def _end_of(stream: asyncio.StreamReader) -> bytes:
 
 async def _killed(process: asyncio.subprocess.Process) -> None:
     """Kill a program and its group, which outlives a program that left children behind."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
+    kill_group(process)
     assert process.stdout and process.stderr
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(KILL_WAIT_S):
             await asyncio.gather(process.wait(), _end_of(process.stdout), _end_of(process.stderr))
-
-
-def _ended(status: int) -> str:
-    if status > 0:
-        return f"exited with status {status}"
-    try:
-        return f"was ended by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"was ended by signal {-status}"
 
 
 def _reply(said: bytes, key_variable: str | None) -> Reply:

@@ -5,16 +5,14 @@ that they started.
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import IO
 
+from helix.children import how_ended, kill_group
 from helix.redaction import redacted
 
 MOST_BYTES = 64_000_000
@@ -55,14 +53,15 @@ class Programs:
         try:
             fault = self._awaited(process, talk, time.monotonic() + seconds, seconds)
         finally:
-            _end(process)
+            kill_group(process)
+            process.wait()
             talk.close()
         if fault:
             raise ProgramError(f"{words[0]} {fault}")
         if process.returncode:
             complaint = " ".join(redacted(bytes(talk.complaint).decode("utf-8", "replace")).split())
             told = f": {complaint[-TOLD_CHARACTERS:]}" if complaint else ""
-            raise ProgramError(f"{words[0]} {_ended(process.returncode)}{told}")
+            raise ProgramError(f"{words[0]} {how_ended(process.returncode)}{told}")
         return bytes(talk.said)
 
     def _awaited(
@@ -131,22 +130,3 @@ class _Talk:
             while part := stderr.read1(65_536):  # type: ignore[attr-defined]
                 self.complaint += part
                 del self.complaint[:-TOLD_BYTES]
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the group, which outlives a program that left children behind."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def _ended(status: int) -> str:
-    if status > 0:
-        return f"exited with status {status}"
-    try:
-        return f"was ended by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"was ended by signal {-status}"

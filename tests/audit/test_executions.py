@@ -18,6 +18,7 @@ from helix.errors import UsageError
 from helix.model.audited import Execution
 from helix.runmeta import process_identity
 from tests.audit.subject import asked, template
+from tests.families import FAMILY, gone, watched
 
 WRITES = """
 import glob, json, os, pathlib, sys
@@ -83,6 +84,14 @@ def test_each_execution_writes_down_who_it_was_and_no_environment(
 def test_an_execution_without_a_run_says_why(tmp_path: Path, code: str, told: str) -> None:
     found = executor(tmp_path, code, deadline_s=0.5).execute(Conditions("x"), 1)
     assert found.failed is not None and told in found.failed
+
+
+@watched
+def test_what_an_execution_leaves_running_ends_with_it(tmp_path: Path) -> None:
+    note = tmp_path / "child"
+    runs = executor(tmp_path, FAMILY.replace("sys.argv[1]", repr(str(note))))
+    assert runs.execute(Conditions("x"), 1).exit_code == 0
+    assert gone(note)
 
 
 def test_a_program_that_cannot_be_started_is_named(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from helix.model.sound import faults
 from helix.pins import make_pin
 from helix.redaction import secrets
 from helix.registry import Backend, JudgeSettings, load
+from tests.families import FAMILY, gone, watched
 
 UNIT = Unit("judge", "trajectory", "t", "d", ("polite",), "c", 0)
 SCHEMA = {"type": "object", "properties": {"nonce": {}, "critique": {}, "result": {}}}
@@ -146,33 +147,13 @@ def test_a_program_that_reads_nothing_still_answers() -> None:
     assert asyncio.run(main()).text == "done\n"
 
 
-FAMILY = """
-import subprocess, sys, time
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-open(sys.argv[1], "w").write(str(child.pid))
-{then}
-"""
-
-
-def _gone(pid: int) -> bool:
-    for _ in range(100):
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
-        except FileNotFoundError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.05)
-    return False
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc here")
+@watched
 @pytest.mark.parametrize("then", ["time.sleep(60)", "sys.exit(0)"])
 def test_past_its_deadline_a_program_ends_with_all_that_it_started(
     tmp_path: Path, then: str
 ) -> None:
     note = tmp_path / "child"
-    backend = opened(sys.executable, "-c", FAMILY.format(then=then), str(note))
+    backend = opened(sys.executable, "-c", FAMILY + then, str(note))
 
     async def main() -> None:
         async with asyncio.timeout(2):
@@ -182,24 +163,24 @@ def test_past_its_deadline_a_program_ends_with_all_that_it_started(
     with pytest.raises(TimeoutError):
         asyncio.run(main())
     assert time.monotonic() - began < 15
-    assert _gone(int(note.read_text("utf-8")))
+    assert gone(note)
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc here")
+@watched
 def test_when_nobody_waits_any_more_a_program_is_killed(tmp_path: Path) -> None:
     note = tmp_path / "child"
-    backend = opened(sys.executable, "-c", FAMILY.format(then="time.sleep(60)"), str(note))
+    backend = opened(sys.executable, "-c", f"{FAMILY}time.sleep(60)", str(note))
 
     async def main() -> None:
         task = asyncio.create_task(backend.ask(REQUEST))
-        while not (note.exists() and note.read_text("utf-8")):
+        while not note.exists():
             await asyncio.sleep(0.02)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
     asyncio.run(main())
-    assert _gone(int(note.read_text("utf-8")))
+    assert gone(note)
 
 
 def test_what_cannot_be_started_is_an_error_before_anything_is_asked(tmp_path: Path) -> None:

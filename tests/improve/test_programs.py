@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from helix.improve import programs
 from helix.improve.programs import ProgramError, Programs
+from tests.families import FAMILY, gone, until, watched
 
 
 def python(text: str) -> list[str]:
@@ -58,38 +57,19 @@ def test_a_program_that_takes_too_long_is_ended() -> None:
         Programs().run(python("import time; time.sleep(600)"), b"", 0.5)
 
 
+@watched
 def test_a_program_is_ended_with_its_children(tmp_path: Path) -> None:
-    child = tmp_path / "child"
-    text = (
-        "import os, subprocess, sys, time\n"
-        "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
-        f"open({str(child)!r} + '.part', 'w').write(str(p.pid))\n"
-        f"os.rename({str(child)!r} + '.part', {str(child)!r})\n"
-        "time.sleep(600)"
-    )
+    note = tmp_path / "child"
     several = Programs()
 
     def stop() -> None:
-        while not child.exists():
-            time.sleep(0.02)
+        until(note)
         several.stop()
 
     threading.Thread(target=stop, daemon=True).start()
     with pytest.raises(ProgramError, match="interrupted"):
-        several.run(python(text), b"", 120)
-    pid = int(child.read_text("utf-8"))
-    for _ in range(200):
-        if not alive(pid):
-            break
-        time.sleep(0.05)
-    assert not alive(pid)
-
-
-def alive(pid: int) -> bool:
-    state = subprocess.run(
-        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, encoding="utf-8", check=False
-    ).stdout.strip()
-    return bool(state) and not state.startswith("Z")
+        several.run([*python(f"{FAMILY}time.sleep(60)"), str(note)], b"", 120)
+    assert gone(note)
 
 
 def test_output_without_end_is_cut_and_the_program_ended(

@@ -1,0 +1,39 @@
+"""Programs that start another one, and whether that is still there."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+watched = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="processes are watched by /proc"
+)
+FAMILY = """
+import os, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+with open(sys.argv[1] + ".part", "w") as note:
+    note.write(str(child.pid))
+os.replace(sys.argv[1] + ".part", sys.argv[1])
+"""
+"""Notes the id of its child in the file that is its first argument; the child holds its streams."""
+
+
+def gone(note: Path) -> bool:
+    """Whether the child that was noted ends soon, waited for while others need the machine."""
+    stat = Path(f"/proc/{int(note.read_text(encoding='utf-8'))}/stat")
+    for _ in range(200):
+        try:
+            if stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def until(note: Path) -> None:
+    """Wait until a child is noted."""
+    while not note.exists():
+        time.sleep(0.02)
