@@ -9,11 +9,16 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from helix.engine.drive import Event
 from helix.engine.meter import Meter, Tally
 from helix.model.config import Verbosity
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+BAR, WIDE = 16, 60
 EVERY_S = 0.2
 EVERY_S_IN_A_LOG = 10.0
 UNCHANGED_S_IN_A_LOG = 60.0
@@ -34,14 +39,14 @@ class Progress:
         self._state, self._lock = Status(), threading.Lock()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
-        self._shown, self._shown_at = "", 0.0
 
     def __call__(self, event: Event) -> None:
         """Take in one event of the engine."""
         with self._lock:
             self._state.take(event, time.monotonic())
         if self._thread is None and not self._quiet:
-            self._thread = threading.Thread(target=self._run, name="helix-progress", daemon=True)
+            show = self._on_a_terminal if self._terminal else self._in_a_log
+            self._thread = threading.Thread(target=show, name="helix-progress", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
@@ -49,28 +54,63 @@ class Progress:
         self._closed.set()
         if self._thread is not None:
             self._thread.join()
-        if self._shown and self._terminal:
-            self._shown = ""
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
 
-    def _run(self) -> None:
-        while not self._closed.wait(EVERY_S if self._terminal else EVERY_S_IN_A_LOG):
+    def _on_a_terminal(self) -> None:
+        if self._closed.wait(EVERY_S):
+            return
+        from rich.console import Console
+        from rich.live import Live
+
+        line = Live(
+            console=Console(file=sys.stderr),
+            get_renderable=self._drawn,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        with line:
+            while not self._closed.wait(EVERY_S):
+                line.refresh()
+
+    def _drawn(self) -> RenderableType:
+        from rich.columns import Columns
+        from rich.progress_bar import ProgressBar
+        from rich.text import Text
+
+        width = shutil.get_terminal_size().columns - 1
+        with self._lock:
+            done, total = self._state.done, self._state.total
+            bar = BAR if total and width >= WIDE else 0
+            text = self._state.text(time.monotonic(), width - bar)
+        words = Text(text, no_wrap=True, overflow="ellipsis")
+        if not bar:
+            return words
+        drawn = ProgressBar(
+            total=total, completed=done, width=bar - 1, complete_style="blue", finished_style="blue"
+        )
+        return Columns([drawn, words])
+
+    def _in_a_log(self) -> None:
+        shown, shown_at = "", 0.0
+        while not self._closed.wait(EVERY_S_IN_A_LOG):
             now = time.monotonic()
             with self._lock:
                 text = self._state.text(now, shutil.get_terminal_size().columns - 1)
-            again = not self._terminal and now - self._shown_at >= UNCHANGED_S_IN_A_LOG
-            if text != self._shown or again:
-                self._shown, self._shown_at = text, now
-                sys.stderr.write(f"\r\x1b[K{text}" if self._terminal else f"{text}\n")
+            if text != shown or now - shown_at >= UNCHANGED_S_IN_A_LOG:
+                shown, shown_at = text, now
+                sys.stderr.write(f"{text}\n")
                 sys.stderr.flush()
 
 
 class Status:
-    """How a run stands, from the engine's events; pure, the time is passed in."""
+    """How a run stands, from the engine's events; pure, the time is passed in.
+
+    `done` of `total` traces have a line; a total of 0 is not known.
+    """
 
     def __init__(self) -> None:
-        self._done = self._total = 0
+        self.done = self.total = 0
         self._kept = 0
         self._asking: dict[int, str] = {}
         self._held: dict[int, tuple[str, float]] = {}
@@ -81,7 +121,7 @@ class Status:
         """Take in one event."""
         self._used = event.used or self._used
         if event.kind == "begin":
-            self._total = event.total
+            self.total = event.total
         elif event.kind == "stopping":
             self._stopping = True
         if event.job is None:
@@ -94,13 +134,13 @@ class Status:
         else:
             self._asking.pop(at, None)
             self._held.pop(at, None)
-            self._done += event.kind == "done"
+            self.done += event.kind == "done"
             self._kept += event.detail in ("cache", "recorded", "shared")
 
     def text(self, now: float, width: int) -> str:
         """Return the line, what matters most first, no longer than the width."""
-        of, short_of = (f" of {self._total}", f"/{self._total}") if self._total else ("", "")
-        parts = [(f"{self._done}{of} traces", f"{self._done}{short_of}")]
+        of, short_of = (f" of {self.total}", f"/{self.total}") if self.total else ("", "")
+        parts = [(f"{self.done}{of} traces", f"{self.done}{short_of}")]
         waits = ", ".join(self._waits(now))
         if self._stopping:
             parts.append(STOPPING)
