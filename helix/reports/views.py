@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from helix.build_dataset.candidates import Found
 from helix.model.scorecard import JudgeRecord, Ratio, Scorecard
@@ -119,18 +119,33 @@ def plugins(versions: Mapping[str, Any]) -> str:
     return ", ".join(f"{one.get('name')} {one.get('version')}" for one in found) or "none"
 
 
-def measurements(facts: PageFacts) -> list[tuple[str, Rate, Rate, int, str]]:
-    """Return each measured criterion: its TPR and TNR, how many labels, the date (METHOD 60).
+class Measured(NamedTuple):
+    """How often a judge is right by people's labels, how many there are, and since when."""
 
-    Of a run that was itself held against labels, what all of them say stands first.
-    """
-    found = []
-    if facts.beside.validation is not None:
-        whole = facts.beside.validation.overall
-        found.append(("all together", whole.tpr, whole.tnr, whole.coverage.n, "this run"))
-    for name, trust in facts.beside.standings.items():
-        found.append((name, trust.tpr, trust.tnr, trust.coverage.n, trust.at[:10]))
-    return found
+    tpr: Rate
+    tnr: Rate
+    labels: int
+    at: str
+
+
+def measured(facts: PageFacts, criterion: str) -> Measured | None:
+    """Return what labels say of a criterion: those this run was held against, else earlier ones."""
+    own = facts.beside.validation
+    for row in own.criteria if own is not None else ():
+        if row.criterion_id == criterion:
+            found = row.measured
+            return Measured(found.tpr, found.tnr, found.coverage.n, "this run")
+    trust = facts.beside.standings.get(criterion)
+    if trust is None:
+        return None
+    return Measured(trust.tpr, trust.tnr, trust.coverage.n, trust.at[:10])
+
+
+def measurements(facts: PageFacts) -> list[tuple[str, Measured]]:
+    """Return each judged criterion that labels say something of (METHOD 60)."""
+    judged = (row.id for row in facts.rows if row.row.klass != "code")
+    found = ((name, measured(facts, name)) for name in judged)
+    return [(name, one) for name, one in found if one is not None]
 
 
 def choices(facts: PageFacts) -> list[tuple[str, str, list[tuple[str, str]]]]:

@@ -134,10 +134,18 @@ def test_the_page_says_at_once_what_people_said_and_how_often_the_judge_is_right
     }
     assert said == {(one["trace"], one["criterionId"]): one["human"] for one in apart}
     (table,) = page.all("table", "rates")
-    (rates,) = (row.text for row in page.all("tr") if table in row.above and "this run" in row.text)
-    overall = written(folder)["overall"]
-    for rate in (overall["tpr"], overall["tnr"]):
-        assert f"{rate['k']}/{rate['n']}" in rates
+    rows = (row for row in page.all("tr") if table in row.above)
+    cells = ([cell.text for cell in page.all() if cell.above[-1:] == (row,)] for row in rows)
+    shown = {name: rates for name, *rates, labels in cells if labels.endswith("this run")}
+    measured = {
+        row["criterionId"]: [row["measured"]["tpr"], row["measured"]["tnr"]]
+        for row in written(folder)["criteria"]
+        if row["class"] != "code"
+    }
+    assert len(shown) == 6 < len(measured)
+    for name, rates in shown.items():
+        for told, of in zip(rates, measured[name], strict=True):
+            assert told.startswith(f"{of['k']}/{of['n']}" if of["n"] else "undefined")
 
 
 def test_a_run_is_measured_without_traces_or_suite(
