@@ -20,11 +20,11 @@ from typing import Any
 
 from helix import registry as registries
 from helix.backends.dispatch import Tray
-from helix.errors import ConfigError, ExitCode, HelixError
+from helix.errors import ArtifactError, ConfigError, ExitCode, HelixError
 from helix.files import atomic_write, held
 from helix.improve.accuracy import Accuracy
 from helix.improve.handover import hand_over
-from helix.improve.log import Past, after, append, past, read_steps
+from helix.improve.log import SWINGS, Past, after, append, past, read_steps
 from helix.improve.measure import Measured, Watch, again, configured, evaluated, measured
 from helix.improve.programs import ProgramError
 from helix.improve.record import improvement, scored
@@ -48,6 +48,7 @@ EXITS: dict[Ending, ExitCode] = {
     "verdicts": ExitCode.WAITING,
     "response": ExitCode.WAITING,
 }
+_LEAVE = "restore it, or begin another loop with improve.id=NAME"
 Page = Callable[[ChangeRequest], str]
 Tell = Callable[[str], None]
 
@@ -244,12 +245,13 @@ class _Loop:
         now = self.now
         if now.waits:
             return now.waits[0][0]
-        answers = [a for found in now.measured.values() for part in found for a in part.answers]
+        parts = [part for found in now.measured.values() for part in found]
         now.spread = Spread.of(
             [case.id for case in self.setup.cases],
-            answers,
+            [answer for part in parts for answer in part.answers],
             self.own.repeats,
             Fraction(str(self.own.max_variance)),
+            frozenset().union(*(part.rows for part in parts)),
         )
         now.sorted, now.accuracy = sort(now.spread), None
         if not now.spread.passed and (now.told_apart or not now.spread.unclear):
@@ -298,11 +300,15 @@ class _Loop:
             folder.mkdir(parents=True, exist_ok=True)
             answer.unlink(missing_ok=True)
             self._put(self._composed(number, answer), where)
-        request = ChangeRequest.model_validate_json(where.read_bytes())
+        request = self.past.put[-1].id
+        if not where.is_file():
+            raise ArtifactError(f"{where} must hold {request}, which waits for an answer: {_LEAVE}")
         try:
             data = self.setup.respond(EngineerContext(self.own, where, answer))
         except ProgramError as error:
             raise HelixError(f"improve.engineer: {error}; type the command again") from None
+        if not folder.is_dir():
+            raise ArtifactError(f"{folder} must stay while {request} is answered: {_LEAVE}")
         if data is None:
             self.now.waits.append(("response", f"{folder / 'request.md'} says what is asked"))
             return "response"
@@ -311,15 +317,15 @@ class _Loop:
             atomic_write(answer, data)
         note, decision = response.note, response.decision
         if decision == "rejected":
-            self._note(self._step("answered", request=request.id, decision=decision, note=note))
+            self._note(self._step("answered", request=request, decision=decision, note=note))
             return None
         mark = self.setup.mark(response.subject_version)
         if why := unchanged(self.past.mark, mark):
-            self.tell(f"{request.id}: {why}; that is no amendment, and nothing is measured again")
-            self._note(self._step("unchanged", request=request.id, note=why))
+            self.tell(f"{request}: {why}; that is no amendment, and nothing is measured again")
+            self._note(self._step("unchanged", request=request, note=why))
             return None
         mark = self._named(mark)
-        amended: dict[str, Any] = {"request": request.id, "decision": decision, "note": note}
+        amended: dict[str, Any] = {"request": request, "decision": decision, "note": note}
         self._note(self._step("answered", subject=mark, **amended))
         self._anew()
         return None
@@ -379,6 +385,8 @@ class _Loop:
         return Step(step=name, swing=self.past.swing, elapsed_s=self._elapsed(), **facts)
 
     def _note(self, step: Step) -> None:
+        if self.steps and not (self.folder / SWINGS).is_file():
+            raise ArtifactError(f"{self.folder / SWINGS} must stay while the loop runs: {_LEAVE}")
         append(self.folder, step)
         self.steps.append(step)
         self.past = replace(after(self.past, step), elapsed_s=step.elapsed_s)

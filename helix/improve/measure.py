@@ -31,10 +31,14 @@ Watch = Callable[[], AbstractContextManager[OnEvent | None]]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The answers of one repeat; `lost` says of a case why it has none or not all."""
+    """The answers of one repeat; `lost` says of a case why it has none or not all.
+
+    `rows` are the criteria that were asked of its traces, whoever answered.
+    """
 
     answers: tuple[Answer, ...]
     lost: Mapping[str, str]
+    rows: frozenset[str] = frozenset()
 
 
 def configured(
@@ -87,10 +91,12 @@ def measured(folder: Path, repeat: int, files: Mapping[str, Path]) -> Measured:
     run = RunFiles(folder)
     known, lost = _traces(run, files)
     answers: list[Answer] = []
+    rows: set[str] = set()
     for line in run.lines():
         if line.trajectory_id not in known:
             continue
         case, entry = known[line.trajectory_id]
+        rows.update(line.dense_map)
         given = list(_answers(line, case, entry, repeat))
         if len(given) < len(line.dense_map):
             lost.setdefault(case, _undone(line))
@@ -99,7 +105,7 @@ def measured(folder: Path, repeat: int, files: Mapping[str, Path]) -> Measured:
     for case, _ in known.values():
         if case not in judged:
             lost.setdefault(case, "nobody adjudicated it")
-    return Measured(tuple(answers), lost)
+    return Measured(tuple(answers), lost, frozenset(rows))
 
 
 def _traces(

@@ -98,13 +98,15 @@ class Spread:
     """The spread over repeats of the same cases, and whether it lets accuracy be measured.
 
     It passes if every case was answered `repeats` times in every row and no cell varies by more
-    than `max_variance`; a case with fewer answers is never stable, and no case at all fails.
+    than `max_variance`; a case with fewer answers is never stable, and no case at all fails. `rows`
+    are those that were asked: one that nobody answered in any case is a row all the same.
     """
 
     cases: tuple[str, ...]
     cells: tuple[Cell, ...]
     repeats: int = REPEATS
     max_variance: Fraction = Fraction(0)
+    rows: frozenset[str] = frozenset()
 
     @classmethod
     def of(
@@ -113,6 +115,7 @@ class Spread:
         answers: Iterable[Answer],
         repeats: int = REPEATS,
         max_variance: Fraction = Fraction(0),
+        rows: Iterable[str] = (),
     ) -> Spread:
         """Group answers by cell; an answer that was read twice under one index counts once."""
         cells: dict[tuple[str, str], dict[tuple[int, str, int], Answer]] = {}
@@ -123,7 +126,8 @@ class Spread:
             Cell(case, criterion, tuple(cells[case, criterion].values()), repeats)
             for case, criterion in sorted(cells)
         )
-        return cls(tuple(cases), grouped, repeats, max_variance)
+        answered = (cell.criterion for cell in grouped)
+        return cls(tuple(cases), grouped, repeats, max_variance, frozenset((*rows, *answered)))
 
     @cached_property
     def flapping(self) -> tuple[Cell, ...]:
@@ -138,12 +142,11 @@ class Spread:
     @cached_property
     def under_sampled(self) -> tuple[str, ...]:
         """The cases with fewer answers than repeats in a row, or with none."""
-        rows = {cell.criterion for cell in self.cells}
         runs = {(cell.case, cell.criterion): cell.runs for cell in self.cells}
         return tuple(
             case
             for case in self.cases
-            if not rows or any(runs.get((case, row), 0) < self.repeats for row in rows)
+            if not self.rows or any(runs.get((case, row), 0) < self.repeats for row in self.rows)
         )
 
     @property

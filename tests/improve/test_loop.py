@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import pytest
 from helix.calibrate import Desk
 from helix.errors import ArtifactError, ConfigError, ExitCode
 from helix.improve import ChangeRequest, Improved
+from helix.improve.response import ResponseError
 from helix.model.scorecard import Ratio
 from helix.registry import Case, EngineerContext, SubjectContext
+from helix.registry.items import Respond
 from helix.runs import RunFiles
 from tests.improve import bench
 
@@ -111,6 +114,54 @@ def test_an_amendment_that_changed_nothing_is_none_and_nothing_is_measured_again
     assert [put.unchanged for put in swing.asked] == [True, True]
     assert swing.asked[0].note is not None and "has changed" in swing.asked[0].note
     assert subject_bytes(tmp_path) == before, "Helix writes nothing into the subject"
+
+
+def rejecting(context: EngineerContext) -> bytes:
+    request = {"request": "swing-1-request-1", "decision": "rejected", "note": "no"}
+    return json.dumps(request).encode()
+
+
+def without_folder(context: EngineerContext) -> bytes:
+    shutil.rmtree(context.request.parent)
+    return rejecting(context)
+
+
+def without_log(context: EngineerContext) -> bytes:
+    (context.request.parents[2] / "swings.jsonl").unlink()
+    return rejecting(context)
+
+
+@pytest.mark.parametrize(
+    ("amend", "told"),
+    [(without_folder, "request-1 must stay while"), (without_log, "swings.jsonl must stay while")],
+)
+def test_an_engineer_who_removes_what_the_loop_keeps_is_told(
+    tmp_path: Path, amend: Respond, told: str
+) -> None:
+    bench.desk(tmp_path)
+    settings = bench.config(tmp_path, {"engineer": "toy"})
+    registry = bench.registry_with(lambda case, context: {}, amend)
+    with pytest.raises(ArtifactError, match=told):
+        bench.run(tmp_path, settings, registry_of=registry)
+
+
+def test_a_request_that_somebody_edits_or_removes_is_answered_under_its_own_id(
+    tmp_path: Path,
+) -> None:
+    bench.desk(tmp_path)
+    settings = bench.config(tmp_path, {"engineer": "human"})
+    bench.run(tmp_path, settings)
+    where = tmp_path / "loop" / "swing-1" / "request-1" / "request.json"
+    answer = where.with_name("response.json")
+    where.write_text('{"id": "another"}', "utf-8")
+    answer.write_text('{"request": "another", "decision": "rejected", "note": "x"}', "utf-8")
+    with pytest.raises(ResponseError, match="request must be 'swing-1-request-1'"):
+        bench.run(tmp_path, settings)
+    answer.write_bytes(rejecting(EngineerContext(settings.improve, where, answer)))
+    assert bench.run(tmp_path, settings).record.swings[0].asked[0].decision == "rejected"
+    (where.parents[1] / "request-2" / "request.json").unlink()
+    with pytest.raises(ArtifactError, match="must hold swing-1-request-2"):
+        bench.run(tmp_path, settings)
 
 
 def test_a_rejection_retargets_then_escalates_and_nothing_is_measured_again(
@@ -395,6 +446,20 @@ def test_an_agent_that_varies_under_a_steady_judge_is_requested(tmp_path: Path) 
     assert first.score is not None and first.score.agent == ("mug",)
     assert second.score is not None and second.score.accuracy == Ratio(k=2, n=2)
     assert len(bench.steps(tmp_path, "told-apart")) == 1
+
+
+def test_a_row_that_nobody_judges_never_lets_a_loop_end_green(tmp_path: Path) -> None:
+    suite = bench.desk(tmp_path) / "suite.yaml"
+    judged_too = (
+        "  - criterion_id: polite\n    statement: Pass = the response is polite.\n"
+        "    severity: CRIT\n    class: judge\n    judge_inputs: [output.response]\n"
+    )
+    suite.write_text(suite.read_text("utf-8") + judged_too, "utf-8")
+    done = bench.run(tmp_path, bench.config(tmp_path, bench.engineer(tmp_path, "mend")))
+    assert (done.record.ending, done.exit_code) == ("undecided", ExitCode.INCOMPLETE)
+    last = done.record.swings[-1].score
+    assert last is not None and (last.failing, last.accuracy, last.gap) == (0, None, None)
+    assert last.under_sampled == ("mug", "lamp")
 
 
 def test_a_judge_that_cannot_be_reached_leaves_the_loop_incomplete(tmp_path: Path) -> None:

@@ -60,4 +60,5 @@ def test_a_file_without_one_readable_trace_loses_its_case(tmp_path: Path) -> Non
 def test_a_row_that_nobody_judged_is_no_answer_and_is_told(tmp_path: Path) -> None:
     found = read(tmp_path, {"a.json": trace("a")}, {"a": "a.json"}, judged=True)
     assert [(answer.criterion, answer.state) for answer in found.answers] == [("answered", "pass")]
+    assert found.rows == {"answered", "polite"}
     assert "not all of its rows were adjudicated" in found.lost["a"]

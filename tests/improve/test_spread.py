@@ -68,6 +68,14 @@ def test_a_row_that_one_case_lacks_leaves_it_under_sampled() -> None:
     assert Spread.of(["case"], [*drawn(PASS5), *other]).under_sampled == ("case",)
 
 
+def test_a_row_that_nobody_answered_in_any_case_is_no_row_less() -> None:
+    asked = Spread.of(["case"], drawn(PASS5), rows=["row", "nobody-answered"])
+    assert (asked.passed, asked.under_sampled) == (False, ("case",))
+    with pytest.raises(UnstableError, match="1 of 1 cases under-sampled"):
+        Accuracy(asked)
+    assert Spread.of(["case"], drawn(PASS5), rows=["row"]).passed
+
+
 def test_traces_that_are_judged_again_tell_the_agent_from_the_judge() -> None:
     fresh = [(run, f"t{run}", run, "fail" if run == 2 else "pass") for run in range(1, 6)]
     again: list[tuple[int, str, int, CellState]]
