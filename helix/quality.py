@@ -83,31 +83,33 @@ def _untested(section: QualityConfig) -> Sequence[int]:
 def _run(section: QualityConfig) -> tuple[int | None, bytes]:
     """Return the exit code, None where the time was up, and the end of what was printed."""
     end = bytearray()
-    with subprocess.Popen(
+    process = subprocess.Popen(
         section.tests_command,
         cwd=section.tests_dir,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
-    ) as process:
-        assert process.stdout is not None
-        reader = threading.Thread(target=_read, args=(process.stdout, end), daemon=True)
-        reader.start()
-        code = None
-        try:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                code = process.wait(section.tests_timeout_s)
-        finally:
-            # Whatever it left running goes too, and holds the pipe open no longer.
-            kill_group(process)
-            reader.join(KILL_WAIT_S)
+    )
+    assert process.stdout is not None
+    reader = threading.Thread(target=_read, args=(process.stdout, end), daemon=True)
+    reader.start()
+    code = None
+    try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = process.wait(section.tests_timeout_s)
+    finally:
+        # Whatever it left running goes too. What left the group holds the pipe open as long as it
+        # lives, and is not waited for.
+        kill_group(process)
+        process.wait()
+        reader.join(KILL_WAIT_S)
     return code, bytes(end)
 
 
 def _read(stream: IO[bytes], end: bytearray) -> None:
     """Keep the end of a stream, up to a line, so that no part of a secret stands at the cut."""
-    with contextlib.suppress(ValueError, OSError):
+    with contextlib.suppress(ValueError, OSError), stream:
         while part := stream.read1(65_536):  # type: ignore[attr-defined]
             end += part
             if len(end) > 2 * KEPT_BYTES:

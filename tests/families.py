@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import time
 from pathlib import Path
 
@@ -18,6 +21,8 @@ with open(sys.argv[1] + ".part", "w") as note:
 os.replace(sys.argv[1] + ".part", sys.argv[1])
 """
 """Notes the id of its child in the file that is its first argument; the child holds its streams."""
+RUNAWAY = FAMILY.replace('sleep(60)"]', 'sleep(60)"], start_new_session=True')
+"""The same, with a child that leaves the group of the program."""
 
 
 def gone(note: Path) -> bool:
@@ -37,3 +42,15 @@ def until(note: Path) -> None:
     """Wait until a child is noted."""
     while not note.exists():
         time.sleep(0.02)
+
+
+def alive(note: Path) -> bool:
+    """Whether the child that was noted is still there."""
+    return Path(f"/proc/{int(note.read_text(encoding='utf-8'))}").exists()
+
+
+def end(note: Path) -> None:
+    """End the child that was noted, if one was."""
+    if note.exists():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(note.read_text(encoding="utf-8")), signal.SIGKILL)

@@ -15,6 +15,7 @@ from helix.gate import with_tests
 from helix.model.config import Config
 from helix.model.scorecard import ChangeTests, GateState, TestState
 from helix.quality import run_tests
+from tests.families import RUNAWAY, alive, end, watched
 from tests.gate.test_fold import gate_row, line, result
 
 CASES = Path(__file__).parent / "cases" / "code_quality"
@@ -204,3 +205,21 @@ def test_shards_take_the_worst_of_their_tests(tmp_path: Path) -> None:
     card = json.loads((tmp_path / "whole" / "scorecard.json").read_text(encoding="utf-8"))
     assert card["quality"]["tests"]["state"] == "fail" and card["runVerdict"] == "fail"
     assert (tmp_path / "whole" / "tests.log").exists()
+
+
+@watched
+def test_a_child_that_left_the_group_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    note = tmp_path / "child"
+    monkeypatch.setattr("helix.quality.KILL_WAIT_S", 0.1)
+    words = [sys.executable, "-c", RUNAWAY, str(note)]
+    config = Config.model_validate(
+        {"judge": {"axis": "code-quality"}, "quality": {"tests_command": words}}
+    )
+    try:
+        found = run_tests(config, tmp_path)
+        assert found is not None and found.state == "pass"
+        assert alive(note)
+    finally:
+        end(note)

@@ -82,14 +82,16 @@ class Programs:
 
 
 class _Talk:
-    """The three streams of a program, each served by a thread."""
+    """The three streams of a program, each served by a thread, which closes it.
+
+    A child that left the group holds a stream open as long as it lives; it is not waited for.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], given: bytes) -> None:
         self.said, self.complaint = bytearray(), bytearray()
         self.too_much = False
         self._process = process
         assert process.stdin and process.stdout and process.stderr
-        self._streams = (process.stdin, process.stdout, process.stderr)
         self._threads = [
             threading.Thread(target=self._feed, args=(process.stdin, given), daemon=True),
             threading.Thread(target=self._hear, args=(process.stdout,), daemon=True),
@@ -106,9 +108,6 @@ class _Talk:
     def close(self) -> None:
         for thread in self._threads:
             thread.join(1.0)
-        for stream in self._streams:
-            with contextlib.suppress(OSError, ValueError):
-                stream.close()
 
     def _feed(self, stdin: IO[bytes], given: bytes) -> None:
         # A program need not read what it is given.
@@ -118,7 +117,7 @@ class _Talk:
             stdin.close()
 
     def _hear(self, stdout: IO[bytes]) -> None:
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError), stdout:
             while part := stdout.read1(65_536):  # type: ignore[attr-defined]
                 if len(self.said) + len(part) > MOST_BYTES:
                     self.too_much = True
@@ -126,7 +125,7 @@ class _Talk:
                 self.said += part
 
     def _keep_end(self, stderr: IO[bytes]) -> None:
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError), stderr:
             while part := stderr.read1(65_536):  # type: ignore[attr-defined]
                 self.complaint += part
                 del self.complaint[:-TOLD_BYTES]

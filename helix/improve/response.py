@@ -8,7 +8,6 @@ from typing import Literal, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from helix.errors import UsageError
-from helix.improve.request import ChangeRequest
 from helix.model.criterion import Record
 from helix.model.improvement import IMPROVEMENT_SCHEMA_VERSION, SubjectMark
 
@@ -45,10 +44,10 @@ class ChangeResponse(Record):
         return self
 
 
-def read_response(data: bytes, request: ChangeRequest, where: Path) -> ChangeResponse:
-    """Read a response; ResponseError says what is wrong with it, and where it lies."""
+def read_response(data: bytes, request: str, where: Path) -> ChangeResponse:
+    """Read a response to the request of an id; ResponseError says what is wrong, and where."""
     if len(data) > MOST_BYTES:
-        raise ResponseError(f"{where} must be at most {MOST_BYTES:,} bytes (got {len(data):,})")
+        raise ResponseError(f"{where} must be at most {MOST_BYTES:,} bytes (got more)")
     try:
         found = ChangeResponse.model_validate_json(data)
     except ValidationError as error:
@@ -59,9 +58,9 @@ def read_response(data: bytes, request: ChangeRequest, where: Path) -> ChangeRes
         raise ResponseError(
             f"{where}: {'; '.join(faults[:5])} (its shape: helix schema change-response)"
         ) from None
-    if found.request != request.id:
+    if found.request != request:
         raise ResponseError(
-            f"{where}: request must be '{request.id}' (got {found.request!r:.80}): it answers "
+            f"{where}: request must be '{request}' (got {found.request!r:.80}): it answers "
             "another request"
         )
     return found

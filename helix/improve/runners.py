@@ -20,6 +20,7 @@ from helix.errors import ConfigError
 from helix.files import atomic_write, file_name, is_file
 from helix.improve.cases import case_of
 from helix.improve.programs import MOST_BYTES, ProgramError, Programs
+from helix.improve.response import MOST_BYTES as MOST_RESPONSE_BYTES
 from helix.ingest import Input
 from helix.model.config import ImproveConfig
 from helix.model.lines import encode_line, portable
@@ -96,10 +97,7 @@ def respond_python(context: EngineerContext) -> bytes | None:
 
 def read_answer(context: EngineerContext) -> bytes | None:
     """Return what somebody wrote as the response, or None."""
-    try:
-        return context.answer.read_bytes()
-    except FileNotFoundError:
-        return None
+    return _written(context.answer)
 
 
 def _calling(target: str) -> list[str]:
@@ -157,15 +155,23 @@ def _run_case(
 def _answered(
     words: Sequence[str], places: Mapping[str, str], context: EngineerContext
 ) -> bytes | None:
-    if context.answer.is_file():
-        return context.answer.read_bytes()
+    if (before := _written(context.answer)) is not None:
+        return before
     given = context.request.read_bytes()
     said = Programs().run(_placed(words, places), given, context.config.engineer_s)
-    if context.answer.is_file():
-        return context.answer.read_bytes()
+    if (written := _written(context.answer)) is not None:
+        return written
     if not said.strip():
         raise ProgramError(f"{words[0]} printed no response")
     return said
+
+
+def _written(answer: Path) -> bytes | None:
+    """Return what stands in a response, no more than tells that it is too long; None of no file."""
+    if not answer.is_file():
+        return None
+    with open(answer, "rb") as file:
+        return file.read(MOST_RESPONSE_BYTES + 1)
 
 
 def _placed(words: Sequence[str], places: Mapping[str, str]) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 
 from helix.improve import programs
 from helix.improve.programs import ProgramError, Programs
-from tests.families import FAMILY, gone, until, watched
+from tests.families import FAMILY, RUNAWAY, alive, end, gone, until, watched
 
 
 def python(text: str) -> list[str]:
@@ -70,6 +70,17 @@ def test_a_program_is_ended_with_its_children(tmp_path: Path) -> None:
     with pytest.raises(ProgramError, match="interrupted"):
         several.run([*python(f"{FAMILY}time.sleep(60)"), str(note)], b"", 120)
     assert gone(note)
+
+
+@watched
+def test_a_child_that_left_the_group_is_not_waited_for(tmp_path: Path) -> None:
+    note = tmp_path / "child"
+    words = [*python(RUNAWAY + "print('done')"), str(note)]
+    try:
+        assert Programs().run(words, b"", 30) == b"done\n"
+        assert alive(note)
+    finally:
+        end(note)
 
 
 def test_output_without_end_is_cut_and_the_program_ended(

@@ -139,7 +139,7 @@ def test_a_response_is_read_in_both_spellings_and_follows_its_schema() -> None:
     made, checked = request(failing()), jsonschema_rs.validator_for(schema("change-response"))
     for name in ("subjectVersion", "subject_version"):
         data = response(decision="amended", **{name: "v2"})
-        assert read_response(data, made, Path("r.json")).subject_version == "v2"
+        assert read_response(data, made.id, Path("r.json")).subject_version == "v2"
         assert checked.is_valid(json.loads(data))
 
 
@@ -160,7 +160,7 @@ def test_a_response_is_read_in_both_spellings_and_follows_its_schema() -> None:
 )
 def test_a_response_that_cannot_be_used_is_refused_by_its_file(data: bytes, told: str) -> None:
     with pytest.raises(ResponseError, match=told) as caught:
-        read_response(data, request(failing()), Path("r.json"))
+        read_response(data, request(failing()).id, Path("r.json"))
     assert str(caught.value).startswith("r.json")
 
 

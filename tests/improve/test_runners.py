@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from helix.errors import ConfigError
 from helix.improve import runners
 from helix.improve.programs import ProgramError
+from helix.improve.response import MOST_BYTES
 from helix.model.config import ImproveConfig
 from helix.registry import Case, EngineerContext, SubjectContext
 
@@ -138,6 +140,19 @@ def test_an_engineer_without_an_answer_is_told_of(tmp_path: Path) -> None:
     with pytest.raises(ProgramError, match="printed no response"):
         runners.respond_command(asked(tmp_path, engineer_command=program(tmp_path, "pass")))
     assert runners.read_answer(asked(tmp_path)) is None
+
+
+def test_an_answer_that_is_no_file_is_none_and_one_without_end_is_not_read_whole(
+    tmp_path: Path,
+) -> None:
+    where = asked(tmp_path)
+    os.mkfifo(where.answer)
+    assert runners.read_answer(where) is None
+    where.answer.unlink()
+    with open(where.answer, "wb") as file:
+        file.truncate(200_000_000)
+    said = runners.read_answer(where)
+    assert said is not None and len(said) == MOST_BYTES + 1
 
 
 def test_a_function_may_be_the_engineer(tmp_path: Path) -> None:
