@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from pathlib import PurePath
+from functools import partial
+from pathlib import Path, PurePath
 from typing import Any
 
 from helix.audit.masking import COMPARED
+from helix.discover import discover
 from helix.evaluate import Finished
 from helix.registry import Renderer, load
 from helix.registry.leaf import Leaf
+from helix.reports.discovery_again import discovery_again
 from helix.reports.run import compose
 from helix.reports.stream import stream
 from helix.runs import RunFiles
@@ -19,6 +22,7 @@ from helix.testing.contract import require, require_item
 
 _PLAIN = re.compile(r"[\w-][\w.-]*")
 _KEPT = frozenset({*COMPARED, "runmeta.json", "events.jsonl", "tests.json"})
+_Render = Callable[[Any], bytes | Iterable[bytes | Leaf]]
 _Parts = tuple[bytes, tuple[Leaf, ...]]
 
 
@@ -26,7 +30,7 @@ def renderer_conforms(item: Renderer) -> None:
     """Require that a report is made of any run, is the same each time, and lets no text act.
 
     It is tried on a small run whose ids and texts hold an escape sequence and a script, and on a
-    run without traces.
+    run without traces; with `discovery`, on what discover finds in the same traces.
     """
     who = require_item("renderers", item)
     name = item.filename
@@ -38,16 +42,18 @@ def renderer_conforms(item: Renderer) -> None:
     if item.ready is not None:
         item.ready()
     with sample.folder() as place:
-        for empty in (False, True):
+        for empty in (True, False):
             sample.written(place, empty=empty)
             done = sample.small_run(place, f"run-{empty}", load([]))
-            _renders(who, item, done, "a run without traces" if empty else "a small run")
+            which = "a run without traces" if empty else "a small run"
+            _renders(f"{who}, given {which},", item, item.render, partial(_given, item, done))
+        if item.discovery is not None:
+            told = f"{who}, given a discovery,"
+            _renders(told, item, item.discovery, partial(_discovered, place))
 
 
-def _renders(who: str, item: Renderer, done: Finished, which: str) -> None:
-    told = f"{who}, given {which},"
-    first = _made(told, lambda: item.render(_given(item, done)))
-    again = _made(told, lambda: item.render(_given(item, done)))
+def _renders(told: str, item: Renderer, render: _Render, given: Callable[[], Any]) -> None:
+    first, again = _made(told, render, given()), _made(told, render, given())
     require(first == again, f"{told} makes another report the second time")
     body, leaves = first
     require(
@@ -56,9 +62,8 @@ def _renders(who: str, item: Renderer, done: Finished, which: str) -> None:
     )
     strange = [leaf.name for leaf in leaves if not _PLAIN.fullmatch(leaf.name)]
     require(not strange, f"{told} makes files whose names are not plain ({strange})")
-    _is_harmless(told, item, body)
-    for leaf in leaves:
-        _is_harmless(told, item, leaf.data)
+    for data in (body, *(leaf.data for leaf in leaves)):
+        _is_harmless(told, item, data)
 
 
 def _given(item: Renderer, done: Finished) -> Any:
@@ -72,9 +77,18 @@ def _given(item: Renderer, done: Finished) -> Any:
     return compose(done.scorecard, done.verdicts(), suite=suite, manifest=manifest)
 
 
-def _made(told: str, render: Callable[[], bytes | Iterable[bytes | Leaf]]) -> _Parts:
+def _discovered(place: Path) -> Any:
+    """Return what code alone finds in the sample, as renderers are shown it."""
+    folder = place / "discovery"
+    if not folder.exists():
+        told = sample.config(place, judge={"backend": "none"}, discover={"living": False})
+        discover(told, run_dir=folder, now=sample.NOW, registry=load([]))
+    return discovery_again(folder, load([])).report
+
+
+def _made(told: str, render: _Render, given: Any) -> _Parts:
     try:
-        made = render()
+        made = render(given)
         parts = [made] if isinstance(made, bytes) else list(made)
     except Exception as error:
         raise AssertionError(f"{told} raises {type(error).__name__}: {error}") from error

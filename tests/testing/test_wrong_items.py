@@ -460,6 +460,11 @@ def raw(run: Any) -> Iterator[bytes]:
         (Renderer("mine", "1", "mine.txt", lambda run: [Leaf("../a", b"")]), "names are not plain"),
         (Renderer("mine", "1", "mine.txt", lambda run: run.lines[0].trajectory_id.encode()),
          "given a run without traces, raises IndexError"),
+        (Renderer("mine", "1", "mine.txt", lambda run: b"", lambda found: os.urandom(8)),
+         "given a discovery, makes another report the second time"),
+        (Renderer("mine", "1", "mine.txt", lambda run: b"",
+                  lambda found: [read.id.encode() for read in found.reads]),
+         "given a discovery, shows an escape sequence"),
     ],
 )  # fmt: skip
 def test_a_renderer_that_breaks_its_contract_fails(item: Renderer, told: str) -> None:

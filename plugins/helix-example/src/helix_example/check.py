@@ -33,8 +33,10 @@ def decide(trace: Trace, params: BrevityParams, context: CheckContext) -> Decisi
     words = place.value.split() if place and isinstance(place.value, str) else []
     if place is None or not words:
         return Decision("na", "there is no answer")
-    state = "pass" if len(words) <= params.words else "fail"
-    return Decision(state, f"the answer has {len(words)} words", (cite(trace, place),))
+    detail, refs = f"the answer has {len(words)} words", (cite(trace, place),)
+    if len(words) <= params.words:
+        return Decision("pass", detail, refs)
+    return Decision("fail", detail, refs)
 
 
 CHECK = Check("example-brevity", "1", BrevityParams, decide)

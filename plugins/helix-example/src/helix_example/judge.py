@@ -71,7 +71,10 @@ class WordJudge:
 
 
 def open_judge(settings: JudgeSettings) -> WordJudge:
-    """Open the judge; what it cannot work with is an error before anything is asked."""
+    """Pass each row where the run ends with one of `judge.extra.words`, and fail it elsewhere.
+
+    Opening it asks nobody; settings that it cannot work with are an error before anything is asked.
+    """
     words = settings.config.extra.get("words")
     if not isinstance(words, list) or not words or not all(isinstance(w, str) for w in words):
         raise ConfigError(f"judge.extra.words must be a list of words (got {words!r})")

@@ -14,7 +14,7 @@ from helix.reports.visible import one_line
 
 
 def render(run: RunStream) -> Iterator[bytes]:
-    """Yield the gate, and then a line for each trace, read one at a time."""
+    """The gate, and a line for each trace: how it stands, and its id."""
     yield f"gate: {run.scorecard.run_verdict}\n".encode()
     for trace in run.traces:
         yield f"{trace.standing:<10}  {one_line(trace.name)}\n".encode()

@@ -22,7 +22,7 @@ ROLES = {"customer": "user", "desk": "assistant"}
 
 
 def detect(value: Any) -> Match | None:
-    """Recognise a conversation by its ticket and its talk, or a list of conversations."""
+    """Recognise conversations of a help desk by a text `ticket` and a list `talk`."""
     first = value[0] if isinstance(value, list) and value else value
     if not isinstance(first, dict) or not isinstance(first.get("ticket"), str):
         return None
