@@ -20,6 +20,8 @@ from helix.registry.items import Respond
 from helix.suite import load
 
 _PINNED = ("subject", "judge", "verifier", "sampling", "gate", "select", "checks")
+# The digests of two sets of files say nothing of whether the subject has changed.
+_PINNED_OWN = ("subject", "command", "call", "repeats", "subject_files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def _bounds(own: ImproveConfig) -> Bounds:
 
 def _plan(config: Config, cases: tuple[Case, ...]) -> str:
     whole = config.model_dump(mode="json")
-    own = [whole["improve"][name] for name in ("subject", "command", "call", "repeats")]
+    own = [whole["improve"][name] for name in _PINNED_OWN]
     suite = hashlib.sha256(Path(str(config.criteria.file)).read_bytes()).hexdigest()
     inputs = [dict(case.input) for case in cases]
     return digest([{name: whole[name] for name in _PINNED}, own, suite, inputs])

@@ -321,6 +321,19 @@ def test_people_record_traces_and_write_the_response(tmp_path: Path) -> None:
     assert RunFiles(tmp_path / "loop/swing-2/repeat-1").plan().decides["subject"]["version"] == "v2"
 
 
+def test_files_that_are_watched_only_later_make_no_amendment(tmp_path: Path) -> None:
+    (bench.desk(tmp_path) / "suite.yaml").write_text(PRESENCE, "utf-8")
+    own = {"subject": "human", "engineer": "human", "subject_files": [], "repeats": 1}
+    settings = bench.config(tmp_path, own)
+    bench.run(tmp_path, settings)
+    record(tmp_path / "loop" / "swing-1", mug="well", lamp="")
+    assert bench.run(tmp_path, settings).record.ending == "response"
+    respond(tmp_path / "loop" / "swing-1" / "request-1" / "response.json")
+    watched = bench.config(tmp_path, {**own, "subject_files": [str(tmp_path / "desk" / "*.py")]})
+    with pytest.raises(ConfigError, match="holds a loop of other cases, another suite or other"):
+        bench.run(tmp_path, watched)
+
+
 def record(swing: Path, **said: str) -> None:
     folder = swing / "traces" / "repeat-1"
     for case, text in said.items():
