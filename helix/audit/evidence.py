@@ -22,6 +22,8 @@ _TIME: Final = re.compile(
 _PATH: Final = re.compile(r"(?<![\w.:/])(?:/|[A-Za-z]:[\\/])[^\"'<>|*?\n]*[\\/][^\"'<>|*?\n]*")
 _FLOAT: Final = re.compile(r"[-+]?\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+)")
 _NEAR: Final = 1e-9
+_REST: Final = 1e-15
+"""What is left where a sum of small numbers comes to 0."""
 _ZONES_S: Final = 15 * 3600
 """No time zone is further from UTC than this; a local time is known up to it."""
 _SLACK_S: Final = 2.0
@@ -55,7 +57,7 @@ def _same_but(a: str, b: str, pattern: re.Pattern[str], alike: Callable[[str, st
 
 
 def _near(a: str, b: str) -> bool:
-    return math.isclose(float(a), float(b), rel_tol=_NEAR, abs_tol=_NEAR)
+    return math.isclose(float(a), float(b), rel_tol=_NEAR, abs_tol=_REST)
 
 
 def _of(text: str, execution: Execution) -> bool:

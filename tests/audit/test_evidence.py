@@ -29,6 +29,8 @@ THEN, LATER = "2030-03-17T17:46:40", "2030-03-17T17:46:49"
         (Number("0.30000000000000004"), Number("0.3"), "float-text"),
         ("0.1 and 0.7999999999999999", "0.1 and 0.8", "float-text"),
         (Number("1e-05"), Number("0.00001"), "float-text"),
+        (Number("5.551115123125783e-17"), Number("0.0"), "float-text"),
+        (Number("1e-10"), Number("9e-10"), None),
         (Number("0.3"), Number("0.4"), None),
         (Number("3"), Number("4"), None),
         ("/srv/a/run", "/srv/b/run", "path"),
