@@ -52,7 +52,7 @@ def run(argv: Sequence[str]) -> ExitCode:
     parser.add_argument("--json", action="store_true", help="print JSON")
     args = parser.parse_args(argv)
     refuse(args.name)
-    folder = copied(args.name, Path(args.out))
+    folder = copied(template(), args.name, Path(args.out))
     if args.json:
         files = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
         console.say(json.dumps({"folder": str(folder), "files": files}, indent=2))
@@ -74,8 +74,11 @@ def refuse(name: str) -> None:
         raise UsageError(f"NAME must be new (got {name}, which Helix or a plugin already has)")
 
 
-def copied(name: str, out: Path) -> Path:
-    """Write the copy into a new folder below `out`, and return that; UsageError where it is."""
+def copied(source: Path, name: str, out: Path) -> Path:
+    """Copy the example into a new folder below `out`, and return that; UsageError where it is.
+
+    What breaks off in the middle leaves nothing.
+    """
     folder = out / f"helix-{name}"
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -85,15 +88,14 @@ def copied(name: str, out: Path) -> Path:
     except OSError as error:
         raise UsageError(f"--out: {out} cannot be written: {error.strerror}") from None
     try:
-        _fill(folder, name)
+        _fill(source, folder, name)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return folder
 
 
-def _fill(folder: Path, name: str) -> None:
-    source = template()
+def _fill(source: Path, folder: Path, name: str) -> None:
     for file in _files(source):
         place = folder / renamed(file.relative_to(source).as_posix(), name)
         place.parent.mkdir(parents=True, exist_ok=True)

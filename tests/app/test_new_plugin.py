@@ -123,6 +123,16 @@ def test_what_is_there_is_left_as_it_is(
         assert [path.name for path in place.iterdir()] == ["mine"]
 
 
+def test_a_copy_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
+    source, out = tmp_path / "source", tmp_path / "out"
+    source.mkdir()
+    (source / "pyproject.toml").write_text("[project]\n", encoding="utf-8")
+    (source / "README.md").write_bytes(b"\xff")
+    with pytest.raises(UnicodeDecodeError):
+        new_plugin.copied(source, "desk", out)
+    assert list(out.iterdir()) == []
+
+
 def test_a_place_that_is_no_folder_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
