@@ -64,7 +64,6 @@ def _execution(report: RunReport) -> list[tuple[str, str | None]]:
         ("started", meta.started_at),
         ("time", words.duration(meta.duration_s)),
         ("Helix", meta.helix_version),
-        ("run the failures again", meta.rerun),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -70,6 +71,18 @@ class Driven:
         before = self.seen()["hash"]
         self.browser.back()
         return self.until(lambda seen: seen["hash"] != before)
+
+    @contextlib.contextmanager
+    def sized(self, width: int, media: str = "") -> Iterator[None]:
+        """See the page on a screen, or a sheet of paper, of so many pixels across."""
+        screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media})
+        try:
+            yield
+        finally:
+            self.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+            self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
     def complaints(self) -> list[str]:
         """Return what the console was told since it was asked last."""

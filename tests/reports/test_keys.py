@@ -209,6 +209,29 @@ def test_print_shows_every_part_and_opens_what_fails(first: Driven) -> None:
     assert first.seen()["open"] == []
 
 
+def test_paper_holds_every_column_that_it_shows_of_the_matrix(first: Driven) -> None:
+    cut = """
+      const edge = document.documentElement.clientWidth;
+      const cells = [...document.querySelectorAll("#matrix tr > *")];
+      const shown = cells.map((cell) => cell.getBoundingClientRect()).filter((cell) => cell.width);
+      return [shown.length / document.querySelectorAll("#matrix tr").length,
+              shown.filter((cell) => cell.right > edge).length,
+              getComputedStyle(document.querySelector("#matrix .on-paper")).display];
+    """
+    with first.sized(718, "print"):
+        assert first.run(cut) == [22, 0, "block"]
+    assert first.run(cut)[2] == "none"
+
+
+def test_on_a_narrow_screen_every_part_can_be_reached_without_scrolling(first: Driven) -> None:
+    with first.sized(390):
+        ends = first.run("""
+          return [...document.querySelectorAll(".top nav a, .tools button")]
+            .map((e) => Math.round(e.getBoundingClientRect().right));
+        """)
+        assert len(ends) == 7 and max(ends) <= 390
+
+
 @pytest.mark.parametrize("source", REAL)
 def test_real_traces_are_walked_by_the_same_keys(
     page: Driven, shared: Path, tmp_path: Path, source: str

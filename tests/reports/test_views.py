@@ -218,5 +218,6 @@ def test_a_hostile_id_reaches_its_trace_from_the_dataset_and_breaks_no_view(tmp_
     (trace,) = page.all("details", "traj")
     assert to["trace"] == [trace.attributes["data-trace"]]
     assert to["criterion"] == ["says-something"]
-    (command,) = page.all("pre", "command")
-    assert shlex.split(command.text)[-1] == f"dataset.runs={run}"
+    command, again = (shlex.split(one.text) for one in page.all("pre", "command"))
+    assert command[-1] == f"dataset.runs={run}"
+    assert again[-1] == f"select.failed_from={run}"
