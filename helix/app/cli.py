@@ -20,14 +20,14 @@ HYDRA = {
     "validate": "hold a judge's verdicts against people's labels",
 }
 PLAIN = {
-    "cache": "say how many judge replies are kept; export makes recordings of them",
+    "cache": "the kept judge replies: count, verify, export, import, merge, prune",
     "calibrate": "decide what a run could not, and keep who decided it and why",
     "criteria": "lint, explain, test, list and compare rows; ratify and retire them",
     "doctor": "say whether Helix can work here, and what to type where it cannot",
     "init": "from a file of traces: a subject, a first suite, and what to type next",
     "labels": "bring in, check and compare people's labels, or give them on a page",
     "memory": "keep what operators say of Helix and of themselves, one fact a file",
-    "plugins": "list formats, checks, judges, renderers, explain one; new writes a plugin",
+    "plugins": "list what is registered, explain one item; new writes a plugin",
     "report": "make the reports of a finished run again, or compare two runs cell by cell",
     "schema": "print the JSON Schema of a file that Helix reads or writes",
     "traces": "say what trace files hold: detect, show, convert, stats",

@@ -10,6 +10,7 @@ from typing import Any
 
 from helix.audit.masking import COMPARED
 from helix.discover import discover
+from helix.errors import ConfigError
 from helix.evaluate import Finished
 from helix.registry import Renderer, load
 from helix.registry.leaf import Leaf
@@ -40,7 +41,10 @@ def renderer_conforms(item: Renderer) -> None:
     )
     require(name not in _KEPT, f"{who}: {name} is a file of the run itself")
     if item.ready is not None:
-        item.ready()
+        try:
+            item.ready()
+        except ConfigError as error:
+            raise AssertionError(f"{who} is not ready here: {error}") from None
     with sample.folder() as place:
         for empty in (True, False):
             sample.written(place, empty=empty)

@@ -20,6 +20,7 @@ from helix.backends.scripted import Scripted, abstain
 from helix.checks import Decision, Params
 from helix.engine.cache import open_cache
 from helix.engine.drive import drive
+from helix.errors import ConfigError
 from helix.ingest.formats.openai_chat import FORMAT as OPENAI
 from helix.model.canonical import source_digest
 from helix.model.manifest import ManifestEntry
@@ -440,6 +441,10 @@ def test_an_executor_that_breaks_its_contract_fails(item: Executor, told: str) -
 # Renderers.
 
 
+def unready() -> None:
+    raise ConfigError("needs a printer")
+
+
 def raw(run: Any) -> Iterator[bytes]:
     for trace in run.traces:
         yield trace.name.encode()
@@ -449,6 +454,7 @@ def raw(run: Any) -> Iterator[bytes]:
     ("item", "told"),
     [
         (Renderer("mine", "1", "../up.txt", raw), "filename must be a plain file name"),
+        (Renderer("mine", "1", "mine.txt", raw, ready=unready), "not ready here: needs a printer"),
         (Renderer("mine", "1", "scorecard.json", raw), "is a file of the run itself"),
         (Renderer("mine", "1", "mine.txt", raw), "shows an escape sequence of a trace"),
         (Renderer("mine", "1", "mine.html", raw), "shows a script of a trace as it is"),
