@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,20 +11,23 @@ from typing import Any
 
 from helix.backends.dispatch import answered
 from helix.backends.mailbox import (
+    Cached,
     Recording,
     RecordingHeader,
     is_recordings,
+    read_recordings,
     unit_key,
     write_recordings,
 )
-from helix.engine.cache import FOLDER, Question, open_cache
+from helix.engine.cache import FOLDER, Kept, open_cache
+from helix.engine.upkeep import Merged, Row, merge
 from helix.errors import ArtifactError, UsageError
-from helix.model.request import Reply
+from helix.model.request import Question, Reply, Usage
 from helix.pins import pin_dict
 from helix.runs import RunFiles
 
+_KEY = re.compile("[0-9a-f]{64}")
 MADE_HOW = "exported by helix cache export; each line says who answered"
-Kept = tuple[Reply, Question]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,16 @@ class Exported:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _Kept:
+    """A reply, what it answers, and its key in the reply cache if it is from there."""
+
+    reply: Reply
+    asked: Question
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UsedBy:
     """What tells a run's replies from the others in the cache: pins, traces, prompts."""
 
     pins: tuple[Mapping[str, Any], ...]
@@ -48,8 +61,9 @@ class _Run:
     prompts: frozenset[str]
 
     @classmethod
-    def open(cls, folder: str) -> _Run:
-        run = RunFiles.open(folder, "--run")
+    def open(cls, folder: str, named: str = "--run") -> UsedBy:
+        """Read a finished run that an option named; raises ArtifactError where there is none."""
+        run = RunFiles.open(folder, named)
         card = run.scorecard()
         prompts = [line.provenance.prompt for line in run.lines() if line.provenance]
         return cls(
@@ -76,7 +90,7 @@ def export(state: str, out: str, run: str | None = None, answers: str | None = N
         raise UsageError(f"--out must be a file that ends in .jsonl (got {out})")
     if target.exists() and not is_recordings(target):
         raise UsageError(f"--out {out} is there and holds no recordings; name another file")
-    wanted = None if run is None else _Run.open(run)
+    wanted = None if run is None else UsedBy.open(run)
     source = Path(state) / FOLDER if answers is None else Path(answers)
     found = _cached(state) if answers is None else _dispatched(source)
     kept, left_out = _by_unit(found, wanted)
@@ -85,61 +99,60 @@ def export(state: str, out: str, run: str | None = None, answers: str | None = N
         why = f" ({left_out} do not say what they answer)" if left_out else ""
         raise UsageError(f"no reply in {source} can be exported{why}")
     target.parent.mkdir(parents=True, exist_ok=True)
-    recordings = [_recording(*pair) for pair in chosen]
+    recordings = list(map(_recording, chosen))
     write_recordings(target, _header(recordings), recordings)
     return Exported(target, len(recordings), left_out)
 
 
-def _cached(state: str) -> Iterator[Kept | None]:
+def _cached(state: str) -> Iterator[_Kept | None]:
     if not (Path(state) / FOLDER).is_dir():
         return
     with open_cache(state) as cache:
-        for _, reply, question in cache.entries():
-            yield None if question is None else (reply, question)
+        for key, reply, question in cache.entries():
+            yield None if question is None else _Kept(reply, question, key)
 
 
-def _dispatched(folder: Path) -> Iterator[Kept | None]:
+def _dispatched(folder: Path) -> Iterator[_Kept | None]:
     if not folder.is_dir():
         raise UsageError(f"--dispatch must be a folder of questions and answers (got {folder})")
     for found in answered(folder):
-        yield None if found is None else (found[1], Question.of(found[0]))
+        yield None if found is None else _Kept(found[1], Question.of(found[0]))
 
 
 def _by_unit(
-    found: Iterable[Kept | None], wanted: _Run | None
-) -> tuple[dict[str, list[Kept]], int]:
+    found: Iterable[_Kept | None], wanted: UsedBy | None
+) -> tuple[dict[str, list[_Kept]], int]:
     """Return replies by the unit that they answer, and how many do not say what they answer."""
-    units: dict[str, list[Kept]] = defaultdict(list)
+    units: dict[str, list[_Kept]] = defaultdict(list)
     left_out = 0
     for kept in found:
         if kept is None:
             left_out += 1
-        elif wanted is None or wanted.has(kept[1]):
-            units[unit_key(kept[1].unit)].append(kept)
+        elif wanted is None or wanted.has(kept.asked):
+            units[unit_key(kept.asked.unit)].append(kept)
     return units, left_out
 
 
-def _one(found: list[Kept], wanted: _Run | None) -> Kept:
+def _one(found: list[_Kept], wanted: UsedBy | None) -> _Kept:
     if wanted is not None and len(found) > 1:
-        found = [pair for pair in found if pair[1].prompt in wanted.prompts] or found
-    reply, question = found[0]
+        found = [one for one in found if one.asked.prompt in wanted.prompts] or found
     if any(_said(other) != _said(found[0]) for other in found[1:]):
-        unit = question.unit
+        unit = found[0].asked.unit
         hint = "--run RUN takes those of one run" if wanted is None else "set another paths.state"
         raise ArtifactError(
             f"there are {len(found)} replies to one unit ({unit.role} of trace "
             f"'{unit.trace_id}', replicate {unit.replicate}, attempt {unit.attempt}), asked with "
             f"other prompts or pins: {hint}"
         )
-    return reply, question
+    return found[0]
 
 
-def _said(kept: Kept) -> str:
-    reply, question = kept
-    return reply.text.replace(question.nonce, "")
+def _said(kept: _Kept) -> str:
+    return kept.reply.text.replace(kept.asked.nonce, "")
 
 
-def _recording(reply: Reply, question: Question) -> Recording:
+def _recording(kept: _Kept) -> Recording:
+    reply, question = kept.reply, kept.asked
     return Recording(
         key=unit_key(question.unit),
         unit=question.unit,
@@ -153,7 +166,42 @@ def _recording(reply: Reply, question: Question) -> Recording:
         effective=reply.effective,
         made_by=reply.made_by or question.pin.identity,
         draw=reply.draw,
+        cached=None
+        if kept.key is None
+        else Cached(key=kept.key, pin=question.pin, prompt=question.prompt, made_by=reply.made_by),
     )
+
+
+def imported(state: str, paths: Iterable[str]) -> Merged:
+    """Keep recorded replies again under the keys that they had in a cache; what stands stands.
+
+    Left out are recordings that no cache kept: they do not say what would find them there.
+    """
+    merged = Merged()
+    found = [_row(*pair) for path in paths for pair in read_recordings(Path(path))]
+    with open_cache(state) as cache:
+        merge(cache, found, merged)
+    return merged
+
+
+def _row(at: str, one: Recording) -> Row:
+    held = one.cached
+    if held is None:
+        return Row(at, 0, 0.0, None, "it does not say under which key a cache kept it")
+    if not _KEY.fullmatch(held.key):
+        raise ArtifactError(f"{at}: cached.key must be 64 hex digits (got {held.key!r:.80})")
+    reply = Reply(
+        text=one.text,
+        finish_reason=one.finish_reason,
+        returned_model=one.model,
+        reasoning=one.reasoning,
+        usage=one.usage or Usage(),
+        effective=one.effective,
+        made_by=held.made_by,
+        draw=one.draw,
+    )
+    asked = Question(unit=one.unit, nonce=one.nonce, pin=held.pin, prompt=held.prompt)
+    return Row(held.key, 0, 0.0, Kept(reply, asked))
 
 
 def _header(recordings: Iterable[Recording]) -> RecordingHeader:

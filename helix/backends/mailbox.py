@@ -7,14 +7,14 @@ digests, replicate, attempt), so that they survive a better prompt.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
 from helix.backends.settings import section_of
-from helix.errors import ArtifactError, ConfigError
+from helix.errors import ArtifactError, ConfigError, UsageError
 from helix.files import atomic_write, is_file
 from helix.model.canonical import canonical_bytes
 from helix.model.jsontext import decode
@@ -38,12 +38,25 @@ class RecordingHeader(Shape, frozen=True, kw_only=True):
     date: str | None = None
 
 
+class Cached(Shape, frozen=True, kw_only=True):
+    """What the reply cache needs to keep a recorded reply again: its key there, and what was asked.
+
+    `prompt` is the digest of the unit's first prompt, `made_by` what the reply itself says.
+    """
+
+    key: str
+    pin: Pin
+    prompt: str
+    made_by: str | None = None
+
+
 class Recording(Shape, frozen=True, kw_only=True):
     """One reply, the unit it answers, and the model that gave it; `key` is the unit's digest.
 
     `model` is the one that the reply names, null where it named none; `asked` is the pinned one.
     `nonce` is the one of the prompt that was answered. A better prompt has another; the replay
-    puts that one in its place, so that the reply still counts as the judge's own.
+    puts that one in its place, so that the reply still counts as the judge's own. `cached` is there
+    where the reply comes from a reply cache.
     """
 
     schema_version: str = msgspec.field(default_factory=lambda: RECORDING_SCHEMA_VERSION)
@@ -60,6 +73,7 @@ class Recording(Shape, frozen=True, kw_only=True):
     made_by: str | None = None
     made_how: str | None = None
     draw: str | None = None
+    cached: Cached | None = None
 
 
 class Mailbox:
@@ -146,12 +160,7 @@ class Recordings:
             raise ArtifactError(f"{file} is empty; its first line must say how it was made")
 
     def _place(self, found: Recording, file: Path, number: int, start: int) -> None:
-        key = unit_key(found.unit)
-        if found.key != key:
-            raise ArtifactError(
-                f"{file}, line {number}: key must be {key}, the digest of its unit "
-                f"(got {found.key}); record the reply anew"
-            )
+        key = _sound_key(found, file, number)
         place = (file, number, start)
         first = self._places.setdefault(key, place)
         if first is not place and self._read(first).text != found.text:
@@ -221,6 +230,34 @@ def write_recordings(
     ordered = sorted(recordings, key=lambda r: canonical_bytes(msgspec.to_builtins(r.unit)))
     lines = (canonical_bytes(msgspec.to_builtins(one)) + b"\n" for one in (header, *ordered))
     atomic_write(path, b"".join(lines))
+
+
+def read_recordings(path: Path) -> Iterator[tuple[str, Recording]]:
+    """Yield the recordings of a file, or of a folder's *.jsonl files, each with where it stands.
+
+    Raises ArtifactError for a line that is no recording, and UsageError where there is no file.
+    """
+    files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+    if not files or not all(map(is_file, files)):
+        raise UsageError(f"recordings must be a file or a folder of *.jsonl files (got {path})")
+    for file in files:
+        with open(file, "rb") as lines:
+            _decoded(next(lines, b""), RecordingHeader, file, 1)
+            for number, line in enumerate(lines, 2):
+                if line.strip():
+                    found = _decoded(line, Recording, file, number)
+                    _sound_key(found, file, number)
+                    yield f"{file}, line {number}", found
+
+
+def _sound_key(found: Recording, file: Path, number: int) -> str:
+    key = unit_key(found.unit)
+    if found.key != key:
+        raise ArtifactError(
+            f"{file}, line {number}: key must be {key}, the digest of its unit "
+            f"(got {found.key}); record the reply anew"
+        )
+    return key
 
 
 def is_recordings(file: Path) -> bool:

@@ -14,7 +14,16 @@ from helix.engine.limits import Limits, wait_before
 from helix.engine.meter import Meter
 from helix.engine.pace import Told, pause
 from helix.errors import BackendError, HelixError, PinError
-from helix.model.request import NoReply, Pending, Reply, ReplySource, Request, Unavailable, Unit
+from helix.model.request import (
+    NoReply,
+    Pending,
+    Question,
+    Reply,
+    ReplySource,
+    Request,
+    Unavailable,
+    Unit,
+)
 from helix.redaction import redacted, redacted_in
 from helix.registry import Backend, Judge
 
@@ -39,7 +48,7 @@ class ReplyStore(Protocol):
         reply: Reply,
         *,
         instead_of: Reply | None = None,
-        asked: Request | None = None,
+        asked: Request | Question | None = None,
     ) -> Reply: ...
 
 

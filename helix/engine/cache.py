@@ -10,24 +10,22 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 import diskcache
 import msgspec
 
 from helix.errors import CacheError
-from helix.model.request import Pin, Reply, Request, Unit
+from helix.model.request import Question, Reply, Request
 
 FOLDER = "cache"
 LOCK_WAIT_S = 60.0
-FIRST_PROMPT = 2
 _PROBE = "0" * 64
-S = TypeVar("S")
 
 
 class _TextDisk(diskcache.Disk):  # type: ignore[misc]
@@ -62,23 +60,22 @@ class CacheStats:
     bytes: int
 
 
-class Question(msgspec.Struct, frozen=True, rename="camel"):
-    """What a kept reply answers; `prompt` is the digest of its unit's first prompt."""
-
-    unit: Unit
-    nonce: str
-    pin: Pin
-    prompt: str
-
-    @classmethod
-    def of(cls, request: Request) -> Question:
-        """Return what a request asks, without its text; a re-prompt begins with the first one."""
-        first = msgspec.structs.replace(request, messages=request.messages[:FIRST_PROMPT])
-        return cls(request.unit, request.nonce, request.pin, first.prompt_digest)
-
-
 class _Answered(msgspec.Struct):
     asked: Question | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A reply as it was kept, and what it answers; None where an earlier version kept it."""
+
+    reply: Reply
+    asked: Question | None
+
+
+def decoded(text: str) -> Kept:
+    """Read what a row holds; raises ValueError or RecursionError where it is no reply."""
+    plain = json.loads(text)
+    return Kept(msgspec.convert(plain, Reply), msgspec.convert(plain, _Answered).asked)
 
 
 class DiskReplyCache:
@@ -120,7 +117,7 @@ class DiskReplyCache:
         reply: Reply,
         *,
         instead_of: Reply | None = None,
-        asked: Request | None = None,
+        asked: Request | Question | None = None,
     ) -> Reply:
         """Keep a reply and return the one that stands: another's, if it was there first.
 
@@ -152,12 +149,18 @@ class DiskReplyCache:
             with self._told():
                 text = self._cache.get(key)
             if text is not None:
-                yield key, self._decoded(key, text), self._question(key, text)
+                row = self._row(key, text)
+                yield key, _cached(row.reply), row.asked
 
     def stats(self) -> CacheStats:
         """Return how much is kept."""
         with self._told():
             return CacheStats(replies=len(self._cache), bytes=self._cache.volume())
+
+    def remove(self, keys: Iterable[str]) -> int:
+        """Remove replies by key, for good, and return how many were there."""
+        with self._told():
+            return sum(bool(self._cache.delete(key)) for key in keys)
 
     def close(self) -> None:
         """Close the database; the cache cannot be used afterwards."""
@@ -177,18 +180,18 @@ class DiskReplyCache:
     def _probe(self) -> None:
         with self._cache.transact():
             self._cache.set(_PROBE, "{}")
+            read = self._cache.get(_PROBE)
             self._cache.delete(_PROBE)
+        if read != "{}":
+            raise CacheError("what is written to the reply cache does not come back")
 
     def _decoded(self, key: str, text: str) -> Reply:
-        return _cached(self._converted(key, text, Reply))
+        return _cached(self._row(key, text).reply)
 
-    def _question(self, key: str, text: str) -> Question | None:
-        return self._converted(key, text, _Answered).asked
-
-    def _converted(self, key: str, text: str, kind: type[S]) -> S:
+    def _row(self, key: str, text: str) -> Kept:
         try:
-            return msgspec.convert(json.loads(text), kind)
-        except (msgspec.ValidationError, ValueError, RecursionError) as error:
+            return decoded(text)
+        except (ValueError, RecursionError) as error:
             raise CacheError(
                 f"reply {key} in {self.folder} is damaged: {error}; "
                 f"to ask again, move the folder {self.folder} away"
@@ -229,10 +232,11 @@ def _cached(reply: Reply) -> Reply:
     return msgspec.structs.replace(reply, source="cache")
 
 
-def _encoded(reply: Reply, asked: Request | None) -> str:
+def _encoded(reply: Reply, asked: Request | Question | None) -> str:
     kept = msgspec.to_builtins(msgspec.structs.replace(reply, source="live"))
     if asked is not None:
-        kept["asked"] = msgspec.to_builtins(Question.of(asked))
+        question = Question.of(asked) if isinstance(asked, Request) else asked
+        kept["asked"] = msgspec.to_builtins(question)
     # ASCII, so that a lone surrogate in a reply is kept as its escape.
     return json.dumps(kept, ensure_ascii=True, sort_keys=True)
 

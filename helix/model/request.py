@@ -137,6 +137,24 @@ class Request(msgspec.Struct, frozen=True, rename="camel"):
         return digest_bytes(header.encode(*_LOSSY), *bodies)
 
 
+FIRST_PROMPT = 2
+
+
+class Question(msgspec.Struct, frozen=True, rename="camel"):
+    """What a kept reply answers; `prompt` is the digest of its unit's first prompt."""
+
+    unit: Unit
+    nonce: str
+    pin: Pin
+    prompt: str
+
+    @classmethod
+    def of(cls, request: Request) -> Question:
+        """Return what a request asks, without its text; a re-prompt begins with the first one."""
+        first = msgspec.structs.replace(request, messages=request.messages[:FIRST_PROMPT])
+        return cls(request.unit, request.nonce, request.pin, first.prompt_digest)
+
+
 @lru_cache(maxsize=64)
 def _pin_text(same: Same) -> str:
     pin = msgspec.to_builtins(same.value)

@@ -1,53 +1,162 @@
-"""`helix cache`: what the reply cache holds, and its replies as recordings."""
+"""`helix cache`: what the reply cache holds; checked, moved, merged, and pruned by rule."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import datetime
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from helix.app import console
-from helix.errors import ExitCode, UsageError
+from helix.app.arguments import positive
+from helix.errors import CacheError, ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from helix.engine.upkeep import Merged, Of
+
+DAY_S = 86_400
+SHOWN = 20
+DIGITS = 16
+ACTIONS = ("stats", "verify", "export", "import", "merge", "prune")
+ABOUT = """\
+Say how many judge replies are kept (stats, also without a word), and look
+after them:
+
+  verify               read every reply back; names each that is damaged
+  export --out FILE    write replies as recordings, which judge=replay reads
+  import FILE …        keep exported recordings again, under the keys they had
+  merge STATE …        copy what is missing from other state folders
+  prune RULE …         remove what every given rule names, with --yes
+
+The first reply under a key stands. Where another says something else, import
+and merge count it and show both digests. Nothing is ever removed by itself."""
+ENDS = """\
+To ask a judge again, move the cache away, or run with cache.refresh=unusable.
+Exits 0; 2 for what cannot be done as typed; 4 where the cache cannot be read
+or written, or verify finds damage."""
+BELONG = {
+    "out": ("export",),
+    "run": ("export",),
+    "dispatch": ("export",),
+    "older_than": ("prune",),
+    "model": ("prune",),
+    "unused_by": ("prune",),
+    "yes": ("prune",),
+}
 
 
 def run(argv: Sequence[str]) -> ExitCode:
-    """Print how many replies are kept and how much space they take, or export them."""
+    """Carry out one action on the reply cache of a state folder."""
+    parser = _parser()
+    args = parser.parse_args(argv)
+    action = args.action or "stats"
+    for name, owners in BELONG.items():
+        if getattr(args, name) and action not in owners:
+            flag = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{flag} belongs to: helix cache {owners[0]} (got {action})")
+    if bool(args.paths) != (action in ("import", "merge")):
+        what = "FILE" if action == "import" else "STATE"
+        if args.paths:
+            raise UsageError(f"helix cache {action} takes no further word (got {args.paths[0]})")
+        raise UsageError(
+            f"helix cache {action} must name what to read: helix cache {action} {what}"
+        )
+    return {
+        "stats": _stats,
+        "verify": _verify,
+        "export": _export,
+        "import": _import,
+        "merge": _merge,
+        "prune": _prune,
+    }[action](args)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="helix cache",
-        description="Say how many judge replies are kept, and in how many bytes; with export, "
-        "write them as recordings, which judge=replay reads from the folder judge.dir. To ask a "
-        "judge again, move the cache away, or run with cache.refresh=unusable. Exits 0, 2 where "
-        "nothing can be exported, or 4 if the cache cannot be read.",
+        description=ABOUT,
+        epilog=ENDS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("action", nargs="?", choices=["export"], help="write a recording file")
+    parser.add_argument("action", nargs="?", choices=ACTIONS, metavar="ACTION", help="as above")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="what import and merge read")
     parser.add_argument("--state", default=".helix", help="paths.state of the runs (.helix)")
-    parser.add_argument("--out", metavar="FILE", help="recording file to write, FILE.jsonl")
-    parser.add_argument("--run", metavar="RUN", help="run directory: export its replies alone")
-    parser.add_argument(
-        "--dispatch", metavar="FOLDER", help="export the answers of a judge.dir instead"
-    )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    args = parser.parse_args(argv)
-    if args.action == "export":
-        return _export(args)
-    if args.out or args.run or args.dispatch:
-        raise UsageError("--out, --run and --dispatch belong to: helix cache export")
-    return _stats(args)
+    export = parser.add_argument_group("export")
+    export.add_argument("--out", metavar="FILE", help="recording file to write, FILE.jsonl")
+    export.add_argument("--run", metavar="RUN", help="run directory: its replies alone")
+    export.add_argument("--dispatch", metavar="FOLDER", help="the answers of a judge.dir instead")
+    prune = parser.add_argument_group("prune")
+    prune.add_argument("--older-than", type=positive, metavar="DAYS", help="kept before that")
+    prune.add_argument("--model", metavar="MODEL", help="asked of this model, as it was pinned")
+    prune.add_argument(
+        "--unused-by", nargs="+", metavar="RUN", help="no question of these finished runs"
+    )
+    prune.add_argument("--yes", action="store_true", help="remove it; without this it is only told")
+    return parser
 
 
 def _stats(args: argparse.Namespace) -> ExitCode:
     from helix.engine.cache import FOLDER, CacheStats, open_cache
+    from helix.engine.upkeep import by_model, rows
 
     folder, stats = Path(args.state) / FOLDER, CacheStats(replies=0, bytes=0)
     if folder.is_dir():
         with open_cache(args.state) as cache:
             stats = cache.stats()
-    if args.json:
-        console.say(json.dumps({"folder": str(folder), **dataclasses.asdict(stats)}, indent=2))
-    else:
-        console.say(f"{stats.replies} replies, {stats.bytes} bytes in {folder}")
+    counts, damaged, first, last = by_model(rows(folder))
+    listed = sorted(counts.items(), key=lambda pair: (pair[0].role or "~", pair[0].model or "~"))
+    told = {"folder": str(folder), **dataclasses.asdict(stats), "damaged": damaged}
+    told |= {"first": _day(first), "last": _day(last)}
+    told["by"] = [{**dataclasses.asdict(of), "replies": n} for of, n in listed]
+    lines = [f"{stats.replies} replies, {stats.bytes} bytes in {folder}"]
+    lines += [f"  {_of(of)}: {n:,}" for of, n in listed]
+    if first is not None:
+        lines.append(f"  kept from {_day(first)} to {_day(last)}")
+    if damaged:
+        lines.append(f"  damaged: {damaged:,}; helix cache verify names them")
+    _say(args, told, lines)
+    return ExitCode.PASS
+
+
+def _of(of: Of) -> str:
+    from helix.reports.visible import one_line
+
+    return "kept without what was asked" if of.model is None else f"{of.role} {one_line(of.model)}"
+
+
+def _day(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).date().isoformat()
+
+
+def _verify(args: argparse.Namespace) -> ExitCode:
+    from helix.engine.cache import FOLDER
+    from helix.engine.upkeep import check, rows
+    from helix.reports.visible import one_line
+    from helix.reports.words import counted
+
+    folder = Path(args.state) / FOLDER
+    check(folder)
+    sound, damaged = 0, {}
+    for row in rows(folder):
+        sound += row.kept is not None
+        if row.kept is None:
+            damaged[row.key] = row.fault
+    lines = [f"{counted(sound, 'reply', 'replies')} read back in {folder}"]
+    lines += [f"  damaged: {one_line(key)}: {one_line(str(why))}" for key, why in damaged.items()]
+    _say(args, {"folder": str(folder), "sound": sound, "damaged": damaged}, lines)
+    if damaged:
+        aside = f"{folder}.damaged"
+        raise CacheError(
+            f"{counted(len(damaged), 'reply', 'replies')} of {folder} cannot be read; to keep the "
+            f"others: mv {folder} {aside} && helix cache merge {aside} --state {args.state}"
+        )
     return ExitCode.PASS
 
 
@@ -68,3 +177,80 @@ def _export(args: argparse.Namespace) -> ExitCode:
         why = "cannot be used" if args.dispatch else "kept by an earlier version"
         console.tell(f"{left} left out: {why}, or without what was asked")
     return ExitCode.PASS
+
+
+def _import(args: argparse.Namespace) -> ExitCode:
+    from helix.app.recordings import imported
+
+    return _merged(args, imported(args.state, args.paths))
+
+
+def _merge(args: argparse.Namespace) -> ExitCode:
+    from helix.engine.cache import open_cache
+    from helix.engine.upkeep import Merged, another, merge, rows
+
+    merged, folders = Merged(), [another(path, args.state) for path in args.paths]
+    with open_cache(args.state) as cache:
+        for folder in folders:
+            merge(cache, rows(folder), merged)
+    return _merged(args, merged)
+
+
+def _merged(args: argparse.Namespace, merged: Merged) -> ExitCode:
+    from helix.engine.cache import FOLDER
+    from helix.reports.visible import one_line
+    from helix.reports.words import counted
+
+    many, clashes = len(merged.left_out), merged.conflicts
+    lines = [
+        f"{counted(merged.added, 'reply', 'replies')} added to {Path(args.state) / FOLDER}, "
+        f"{merged.present:,} there already, {counted(len(clashes), 'conflict')}, {many:,} left out"
+    ]
+    lines += [
+        f"  conflict {one.key[:DIGITS]}: {one.stands[:DIGITS]} stands, not {one.refused[:DIGITS]}"
+        for one in clashes[:SHOWN]
+    ]
+    lines += [f"  left out: {one_line(text)}" for text in merged.left_out[:SHOWN]]
+    if max(len(clashes), many) > SHOWN:
+        lines.append(f"  the first {SHOWN} of each are shown; --json shows all")
+    told = dataclasses.asdict(merged)
+    _say(args, {**told, "leftOut": told.pop("left_out")}, lines)
+    return ExitCode.PASS
+
+
+def _prune(args: argparse.Namespace) -> ExitCode:
+    from helix.app.recordings import UsedBy
+    from helix.engine.cache import FOLDER, open_cache
+    from helix.engine.upkeep import Rule, prune
+    from helix.reports.words import counted
+
+    if not (args.older_than or args.model or args.unused_by):
+        raise UsageError(
+            "helix cache prune must be told what may go: --older-than DAYS, --model MODEL, "
+            "--unused-by RUN …; of several, all must hold"
+        )
+    runs = [UsedBy.open(folder, "--unused-by") for folder in args.unused_by or ()]
+    rule = Rule(
+        before=time.time() - args.older_than * DAY_S if args.older_than else None,
+        model=args.model,
+        used=(lambda asked: any(one.has(asked) for one in runs)) if runs else None,
+    )
+    found = prune(Path(args.state) / FOLDER, rule)
+    removed = 0
+    if args.yes and found.keys:
+        with open_cache(args.state) as cache:
+            removed = cache.remove(found.keys)
+    named = counted(len(found.keys), "reply", "replies")
+    went = f"{counted(removed, 'reply', 'replies')} removed" if args.yes else f"{named} may go"
+    lines = [f"{went} ({found.bytes:,} bytes), {found.stay:,} stay"]
+    if found.unknown:
+        lines.append(f"  {found.unknown:,} of these stay because they do not say what was asked")
+    if found.keys and not args.yes:
+        lines.append("  nothing is removed yet: the same command with --yes removes it")
+    told = {"named": len(found.keys), "bytes": found.bytes, "removed": removed}
+    _say(args, {**told, "stay": found.stay, "unknown": found.unknown}, lines)
+    return ExitCode.PASS
+
+
+def _say(args: argparse.Namespace, told: dict[str, Any], lines: list[str]) -> None:
+    console.say(json.dumps(told, indent=2) if args.json else "\n".join(lines))
