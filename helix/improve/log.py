@@ -125,7 +125,7 @@ def after(state: Past, step: Step) -> Past:
 def delta_of(score: Score) -> Delta:
     """Return the convergence delta of a score."""
     gap = None if score.gap is None else Fraction(score.gap.k, score.gap.n)
-    return Delta(score.flapping, gap)
+    return Delta(score.flapping, gap, len(score.under_sampled))
 
 
 def ratio(value: Fraction) -> Ratio:

@@ -33,19 +33,24 @@ class Bounds:
 class Delta:
     """How far a swing is from full green: cases that flap, and what accuracy lacks.
 
-    `gap` is None where the spread did not let accuracy be measured.
+    `gap` is None where the spread did not let accuracy be measured. `lacking` counts the cases
+    without an answer in every repeat and row: of them it is not known whether they flap.
     """
 
     flapping: int
     gap: Fraction | None
+    lacking: int = 0
 
     def nearer_than(self, other: Delta) -> bool:
-        """Whether this is an improvement: fewer flap, or as many and accuracy lacks less."""
+        """Whether this is an improvement: fewer flap, or as many and accuracy lacks less.
+
+        Only among as many cases that are known, or more.
+        """
         return self._distance < other._distance
 
     @property
-    def _distance(self) -> tuple[int, bool, Fraction]:
-        return self.flapping, self.gap is None, self.gap or Fraction(0)
+    def _distance(self) -> tuple[int, int, bool, Fraction]:
+        return self.lacking, self.flapping, self.gap is None, self.gap or Fraction(0)
 
 
 Round = Delta | None

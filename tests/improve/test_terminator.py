@@ -31,6 +31,7 @@ deltas: st.SearchStrategy[Round] = st.one_of(
         Delta,
         st.integers(0, 3),
         st.one_of(st.none(), st.fractions(0, 1, max_denominator=4)),
+        st.integers(0, 2),
     ),
 )
 spreads = st.one_of(
@@ -139,6 +140,9 @@ def test_a_loop_ends_whatever_the_subject_and_its_engineer_do(
         ([Delta(2, None), Delta(1, None)], 0),
         ([Delta(2, None), Delta(2, None)], 1),
         ([Delta(2, None), None], 1),
+        ([Delta(2, None), Delta(0, None, lacking=2)], 1),
+        ([Delta(0, None, lacking=2), Delta(1, None)], 0),
+        ([Delta(2, None, lacking=2), Delta(0, None, lacking=2)], 0),
         ([Delta(1, None), Delta(0, Fraction(1, 2))], 0),
         ([Delta(0, Fraction(1, 2)), Delta(0, Fraction(1, 3))], 0),
         ([Delta(0, Fraction(1, 2)), Delta(1, None), Delta(0, Fraction(1, 2))], 2),
