@@ -18,9 +18,6 @@ from helix.reports.itself import Itself
 from helix.reports.run import CellView, RowView, RunMeta, RunReport, TraceView
 from helix.reports.since import Since, Word
 from helix.reports.stream import RunStream
-from helix.reports.words import WORST_FIRST
-
-LETTERS = dict(zip(WORST_FIRST, "fiupn", strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +86,6 @@ class PageFacts:
         return list(dict.fromkeys(cause for cause in found if cause is not None))
 
     def marks(self, trace: TraceView) -> str:
-        """Return how a trace's cells stand, a letter per criterion; a dot where it has none."""
-        found = {cell.row.index: LETTERS[cell.standing] for cell in trace.cells}
+        """Return how a trace's cells stand, the first letter per criterion; a dot for no cell."""
+        found = {cell.row.index: cell.standing[0] for cell in trace.cells}
         return "".join(found.get(row.index, ".") for row in self.rows)

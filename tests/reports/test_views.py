@@ -202,6 +202,23 @@ def test_a_baseline_that_is_gone_is_no_view_and_no_fault(later: Path, tmp_path: 
     assert "baseline" not in Page((moved / "report.html").read_text("utf-8")).by_id()
 
 
+@pytest.mark.parametrize("mode", ["single", "directory"])
+def test_without_scripts_no_link_to_a_place_leads_nowhere(
+    later: Path, tmp_path: Path, mode: str
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(later, folder)
+    assert main(["report", str(folder), "report.out=[html]", f"report.mode={mode}"]) == 0
+    page = Page((folder / "report.html").read_text(encoding="utf-8"))
+    links = {e.attributes["href"] for e in page.all("a")}
+    assert len(links) > 10
+    for link in links:
+        file, _, anchor = link.partition("#")
+        there = Page((folder / file).read_text("utf-8")) if file else page
+        # An address that names a trace is followed by the script.
+        assert not anchor or "=" in anchor or anchor in there.by_id(), link
+
+
 def test_a_hostile_id_reaches_its_trace_from_the_dataset_and_breaks_no_view(tmp_path: Path) -> None:
     name = "lone \ud83d & </script>\" ' \x1b[31m"
     run = evaluated(

@@ -13,7 +13,6 @@
   const states = each("[data-filter]");
   const choices = each("select[data-by]");
   const wanted = { state: "", criterion: "", route: "", cause: "", change: "" };
-  const LETTERS = { fail: "f", incomplete: "i", uncertain: "u", pass: "p", na: "n" };
   const wide = matchMedia("(min-width: 60.01rem)");
   let current = null;
   root.classList.add("scripted");
@@ -167,7 +166,7 @@
   function matches({ standing, marks = "", route = "", causes = "", change = "" }) {
     const mark = wanted.criterion === "" ? null : marks[Number(wanted.criterion)];
     if (mark && ".n".includes(mark) && wanted.state !== "na") return false;
-    if (wanted.state && (mark ? mark !== LETTERS[wanted.state] : standing !== wanted.state)) return false;
+    if (wanted.state && (mark ? mark !== wanted.state[0] : standing !== wanted.state)) return false;
     if (wanted.route && route !== wanted.route) return false;
     if (wanted.cause && !causes.split(" ").includes(wanted.cause)) return false;
     const changes = change.split(" ").filter(Boolean);
