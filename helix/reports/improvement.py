@@ -21,6 +21,7 @@ from helix.reports.words import columns, counted, duration, wrapped
 
 NOT_MEASURED = "not measured"
 SHOWN = 5
+LONGEST_REASON = 400
 ENDINGS: dict[Ending, str] = {
     "full-green": "full green: every case is stable, and accuracy reaches its target",
     "clock": "stopped: improve.max_minutes are used up",
@@ -147,7 +148,8 @@ def _notes(swing: Swing, quoted: Callable[[str], str]) -> Iterator[str]:
                 yield f"{at}: {words} {quoted(_named(cases))}."
         reasons = {(lost.case, lost.reason) for lost in score.lost}
         for case, reason in sorted(reasons)[:SHOWN]:
-            told = quoted(one_line(reason, 200))
+            # The end of what a program complained of is what says why.
+            told = quoted(one_line(reason, LONGEST_REASON))
             yield f"{at}: {quoted(one_line(case, 40))} has no answer: {told}."
     if swing.calibrated:
         yield f"{at}: to calibration, for people to decide: {quoted(_named(swing.calibrated))}."

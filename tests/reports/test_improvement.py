@@ -74,6 +74,13 @@ def test_hostile_text_acts_nowhere() -> None:
     assert {line.count("|") for line in table} == {8}
 
 
+def test_the_last_words_of_a_program_that_failed_are_told_whole() -> None:
+    reason = f"python3 exited with status 1: {'at work ' * 36}KeyError: 'mug'"
+    lost = (Lost(case="mug", repeat=1, reason=reason),)
+    text = improvement_text(loop(swings=(Swing(swing=1, score=score(lost=lost)),)), [], [])
+    assert "KeyError: 'mug'" in " ".join(text.split())
+
+
 def test_the_page_asks_for_nothing_and_links_to_the_requests() -> None:
     page = improvement_page(loop()).decode("utf-8")
     assert "default-src 'none'" in page
