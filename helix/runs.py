@@ -17,6 +17,8 @@ from helix.model.scorecard import SCORECARD_SCHEMA_VERSION, Scorecard
 from helix.model.subject import SUBJECT_SCHEMA_VERSION, SubjectRecord
 from helix.model.verdict import VERDICT_SCHEMA_VERSION, MatrixVerdictFile
 
+SHOWN_RUNS = 4
+
 T = TypeVar("T")
 
 
@@ -32,7 +34,9 @@ class RunFiles:
         path = Path(folder)
         where = f"{key}: {path}" if key else str(path)
         if not (path / "scorecard.json").is_file():
-            raise ArtifactError(f"{where} must be the folder of a finished run (no scorecard.json)")
+            raise ArtifactError(
+                f"{where} must be the folder of a finished run (no scorecard.json){_runs_in(path)}"
+            )
         return cls(path)
 
     def scorecard(self) -> Scorecard:
@@ -98,6 +102,15 @@ def object_of(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _runs_in(folder: Path) -> str:
+    """Say which runs a folder holds, as that of a sweep does."""
+    runs = sorted((p.parent for p in folder.glob("*/scorecard.json")), key=lambda p: p.name)
+    if not runs:
+        return ""
+    more = f" and {len(runs) - SHOWN_RUNS} more" if len(runs) > SHOWN_RUNS else ""
+    return f"; it holds {', '.join(map(str, runs[:SHOWN_RUNS]))}{more}: name these"
 
 
 def _rows(path: Path, kind: type[T]) -> Iterator[T]:

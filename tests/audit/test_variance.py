@@ -58,6 +58,18 @@ def test_a_judge_that_never_flips_has_0_and_an_upper_bound_above_it(tmp_path: Pa
     assert cell.rate == 0 and cell.interval is not None and cell.interval[1] > 0.4
 
 
+def test_the_folder_of_a_sweep_is_refused_and_its_runs_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for job in "01234":
+        (tmp_path / job).mkdir()
+        (tmp_path / job / "scorecard.json").write_text("{}", encoding="utf-8")
+    assert main(["audit", "variance", str(tmp_path)]) == 2
+    told = capsys.readouterr().err
+    assert f"; it holds {tmp_path / '0'}, {tmp_path / '1'}, " in told
+    assert "/3 and 1 more: name these" in told
+
+
 def test_one_repeat_is_undefined_and_never_0(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
