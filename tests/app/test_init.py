@@ -124,7 +124,8 @@ def test_names_of_tools_that_configuration_would_act_on_stay_out(
 @pytest.mark.parametrize(
     ("given", "words", "told"),
     [
-        ({}, [], "0 files that may be traces"),
+        ({}, [], "0 files that may be traces; say which"),
+        ({"runs/a.json": CHAT, "b/c.txt": "c"}, [], "traces; in folders below: runs; say which"),
         ({"a.json": CHAT, "b.jsonl": CHAT}, [], "2 files that may be traces: a.json, b.jsonl"),
         ({"a.json": "{}"}, [], "no known trace format"),
         ({"a.json": CHAT}, ["none.json"], "none.json"),
@@ -142,6 +143,7 @@ def test_what_cannot_be_started_from_is_usage_and_leaves_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for name, text in given.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     assert main(["init", *words]) == 2
     assert told in capsys.readouterr().err

@@ -99,17 +99,26 @@ def _traces(given: str | None) -> str:
     if given is None:
         here = sorted(p.name for p in Path().iterdir() if p.name.endswith(SUFFIXES) and p.is_file())
         if len(here) != 1:
-            listed = f": {', '.join(map(one_line, here[:8]))}" if here else ""
-            raise UsageError(
-                f"this folder holds {counted(len(here), 'file')} that may be traces{listed}; "
-                "say which: helix init TRACES"
-            )
+            found = f"this folder holds {counted(len(here), 'file')} that may be traces"
+            raise UsageError(f"{found}{_choice(here)}; say which: helix init TRACES")
         given = here[0]
     if given == "-":
         raise UsageError("TRACES must be a file, folder or glob that is there later (got -)")
     if "${" in given or visible(given) != given:
         raise UsageError(f"TRACES must be a plain path, without ${{ (got {visible(given)!r})")
     return given
+
+
+def _choice(here: list[str]) -> str:
+    """Name the files that there are; where there are none, the folders that hold some."""
+    if here:
+        return f": {', '.join(map(one_line, here[:8]))}"
+    folders = sorted(
+        p.name
+        for p in Path().iterdir()
+        if p.is_dir() and any(child.name.endswith(SUFFIXES) for child in p.glob("*"))
+    )
+    return f"; in folders below: {', '.join(map(one_line, folders[:8]))}" if folders else ""
 
 
 def _named(given: str | None) -> str:
@@ -205,7 +214,8 @@ def _lines(found: Discovered, told: dict[str, object]) -> Iterator[str]:
     if found.rows:
         n = counted(len(found.rows), "criterion", "criteria")
         yield f"wrote {told['suite']}: {n}, from what code saw fail"
-        yield from wrapped("They say what failed, not what you want: read them, and add yours.")
+        they, them = ("It says", "it") if len(found.rows) == 1 else ("They say", "them")
+        yield from wrapped(f"{they} what failed, not what you want: read {them}, and add yours.")
     else:
         yield f"wrote {told['suite']}: code saw nothing fail, so one row to start from"
     yield "Next:"
