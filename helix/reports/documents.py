@@ -90,7 +90,7 @@ def _markdown(report: Run) -> Iterator[str]:
         )
     yield ""
     yield from _cells(report)
-    yield f"Judge: {md(summary.judge_line(card.judge))}; {md(summary.validation_line(card))}. "
+    yield f"Judge: {md(summary.judged_by(card))}. "
     yield f"Verifier: {md(summary.verifier_line(card))}. "
     if report.subject is not None:
         yield f"Subject: {md(subject_line(report.subject))}. "

@@ -209,6 +209,12 @@ def validation_line(card: Scorecard) -> str:
     return f"{told} of {counted(sum(counts.values()), 'judged criterion', 'judged criteria')}"
 
 
+def judged_by(card: Scorecard) -> str:
+    """Return who judged, and whether that judge was measured where there is one."""
+    judge = judge_line(card.judge)
+    return judge if card.judge.backend == "none" else f"{judge}; {validation_line(card)}"
+
+
 def all_measured(card: Scorecard) -> bool:
     """Return whether every judged criterion was measured against labels under this pin."""
     counts: Mapping[str, int] = card.validation.get("criteria", {})

@@ -257,10 +257,7 @@ def _passes(page: TextPage, report: RunReport) -> None:
 def _judges(page: TextPage, report: RunReport, bounds: Bounds) -> None:
     card = report.scorecard
     page.line(f"{summary.examined(card)}.")
-    judge = one_line(summary.judge_line(card.judge))
-    if card.judge.backend != "none":
-        judge += f"; {one_line(summary.validation_line(card))}"
-    page.line(("Judge: ", "dim"), f"{judge}.")
+    page.line(("Judge: ", "dim"), f"{one_line(summary.judged_by(card))}.")
     page.line(("Verifier: ", "dim"), f"{one_line(summary.verifier_line(card))}.")
     if card.quality is not None:
         page.line(("Tests: ", "dim"), f"{one_line(summary.tests_line(card.quality))}.")

@@ -83,6 +83,14 @@ def test_the_renderers_are_registered_with_their_files() -> None:
     }
 
 
+def test_markdown_says_of_nobody_who_judged_that_only_code_decides() -> None:
+    made = report(2)
+    nobody = msgspec.structs.replace(made.scorecard.judge, backend="none")
+    card = msgspec.structs.replace(made.scorecard, judge=nobody, validation={"status": "na"})
+    text = render_markdown(dataclasses.replace(made, scorecard=card)).decode()
+    assert "\nJudge: none \\(only code decides\\). \n" in text
+
+
 def test_markdown_names_waivers_and_files() -> None:
     made = report(2)
     waiver = {"criterion": "confirm-before-send", "by": "the owner", "expires": "2031-05-01"}
