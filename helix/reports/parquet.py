@@ -46,7 +46,8 @@ def _pyarrow() -> tuple[Any, Any]:
         from pyarrow import parquet
     except ImportError:
         raise ConfigError(
-            "report.out: parquet needs the package pyarrow: pip install 'helix-evals[parquet]'"
+            "report.out: parquet needs the package pyarrow: pip install 'helix-evals[parquet]', "
+            "or in a checkout .venv/bin/pip install '.[parquet]'"
         ) from None
     return pyarrow, parquet
 
