@@ -143,9 +143,11 @@ def test_runs_that_this_process_made_are_refused(
 def test_a_dry_run_says_what_would_be_executed_and_asked(
     desk: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["audit", *desk, "judge=none", "run.dry=true"]) == 0
+    more = ["audit.pythons=[python3.12]", "audit.executors=[processes]"]
+    assert main(["audit", *desk, "judge=none", *more, "run.dry=true"]) == 0
     out = capsys.readouterr().out
     assert "Dry run: nothing was executed." in out and "another hash seed" in out
+    assert "one more   under python3.12" in out and "with executor processes" in out
     assert not (tmp_path / "outputs").exists()
 
 
@@ -167,7 +169,7 @@ def test_a_live_judge_is_warned_about(
         (["audit.runs=[a,b]"], "audit.runs: a must be the folder of a finished run"),
         (["audit.runs=[a,b]", "audit.command=[x,{out}]"], "audit.command, audit.pythons and"),
         (["audit.command=[x,{out}]", "audit.inputs=../x"], "must be below the working directory"),
-        (["audit.command=[x,{out}]", "audit.defects=none.yaml"], "none.yaml cannot be read"),
+        (["audit.command=[x,{out}]", "audit.defects=none.yaml"], "'none.yaml' cannot be read"),
         (["audit.vary=[locales]"], "audit.vary"),
         (["audit.times=1"], "audit.times"),
         (["dif", "a", "b"], "'dif' must be KEY=VALUE"),

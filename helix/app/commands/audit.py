@@ -98,5 +98,7 @@ def _plan(wanted: Asked, before: Estimate | None) -> str:
             f"command    {shlex.join(wanted.executor.program.words)}",
             f"executions {wanted.times}; {more} more where they differ; from the second on",
             *(f"           {TOLD[name]}" for name in wanted.vary),
+            *(f"one more   under {name}, if it is there" for name in wanted.pythons),
+            *(f"one more   with executor {name}, if it is another" for name in wanted.executors),
         ]
     return "\n".join(lines) + "\n" + (f"\n{before.text()}" if before is not None else "")
