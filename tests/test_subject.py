@@ -17,13 +17,13 @@ from helix.model.request import Pin
 from helix.model.subject import Known, SubjectRecord
 from helix.model.trace import Observation, Source, Trace
 from helix.reports.documents import render_markdown
-from helix.reports.html import render_html
 from helix.reports.run import compose
 from helix.reports.subject import subject_facts, subject_line
 from helix.runs import RunFiles
 from helix.subject import subject_of
 from helix.survey import look
 from tests.audit.desk import SAYS_BOOKED, desk_trace, suite, write
+from tests.reports.pages import page_of
 
 
 def trace(number: int, *tools: str, event: Any = None, format: str = "helix") -> Trace:
@@ -126,9 +126,9 @@ def test_a_run_writes_it_and_its_reports_show_it(tmp_path: Path) -> None:
     written = json.loads((tmp_path / "run" / "subject.json").read_text(encoding="utf-8"))
     assert (written["harness"], written["purpose"]) == ("unknown", None)
     report = compose(done.scorecard, files.lines(), subject=found)
-    assert "given: look 1; inferred: book 1" in render_html(report).decode()
+    assert "given: look 1; inferred: book 1" in page_of(report)
     assert "1 tool given, and not given book" in render_markdown(report).decode()
-    bare = render_html(compose(done.scorecard, files.lines())).decode()
+    bare = page_of(compose(done.scorecard, files.lines()))
     assert '<h3>Subject</h3><p class="none">not recorded</p>' in bare
     (tmp_path / "run" / "subject.json").unlink()
     assert files.subject() is None

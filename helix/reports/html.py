@@ -21,14 +21,8 @@ TEMPLATES = files("helix.reports") / "templates"
 STYLES = ("report.css", "report-list.css")
 
 
-def render_html(report: RunReport) -> bytes:
-    """Return the page as UTF-8; text of traces is escaped, and acting characters spelled out."""
-    page = environment().get_template("report.html.j2")
-    return page.render(page_values(report, PageFacts.of(report))).encode("utf-8")
-
-
 def page_values(
-    report: RunReport, facts: PageFacts, page: Callable[[TraceView], str] = lambda _: ""
+    report: RunReport, facts: PageFacts, page: Callable[[TraceView], str]
 ) -> dict[str, Any]:
     """Return what the template of the report is rendered with.
 
@@ -40,7 +34,6 @@ def page_values(
         "facts": facts,
         "meta": report.meta,
         "columns": report.columns,
-        "shown": report.shown,
         "firsts": _firsts(report, page),
         "execution": _execution(report),
         "who": subject_facts(report.subject) if report.subject else [],

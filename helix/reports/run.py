@@ -192,11 +192,6 @@ class RunReport:
     subject: SubjectRecord | None = None
 
     @property
-    def shown(self) -> int:
-        """How many trajectories are shown with their steps."""
-        return sum(1 for trace in self.traces if trace.steps)
-
-    @property
     def worst_first(self) -> list[TraceView]:
         """The trajectories, the worst first."""
         return sorted(self.traces, key=_by_standing)

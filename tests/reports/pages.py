@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+
+from helix.model.trace import Trace
+from helix.reports.run import RunReport
+from helix.reports.scale import render_pages
+from helix.reports.stream import RunStream
 
 VOID = {"meta", "input", "br", "img", "link", "hr"}
 
@@ -28,6 +34,23 @@ class Element:
     def inside(self, name: str) -> Element | None:
         """Return the nearest ancestor with a class."""
         return next((e for e in reversed(self.above) if name in e.classes), None)
+
+
+def page_of(made: RunReport, traces: Iterable[Trace] = ()) -> str:
+    """Return the page of a run in one file; `traces` are those whose steps can be read."""
+    held = tuple(traces)
+    run = RunStream(
+        made.scorecard,
+        made.rows,
+        lambda: made.lines,
+        made.meta,
+        made.folder,
+        {trace.id: trace.file for trace in made.traces if trace.file},
+        subject=made.subject,
+        originals=lambda ids: (trace for trace in held if trace.id in ids),
+        mode="single",
+    )
+    return b"".join(part for part in render_pages(run) if isinstance(part, bytes)).decode("utf-8")
 
 
 class Page(HTMLParser):

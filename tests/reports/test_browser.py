@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from helix.reports.discovery_page import render_discovery
-from helix.reports.html import render_html
 from tests.reports.findings import discovery
-from tests.reports.sample import report
+from tests.reports.pages import page_of
+from tests.reports.sample import report, trace
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 FLAGS = (
@@ -58,7 +58,7 @@ def doing(page: str, script: str) -> str:
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    return render_html(report(6)).decode("utf-8")
+    return page_of(report(6), map(trace, range(6)))
 
 
 def test_no_script_of_a_trace_runs_and_the_page_makes_no_complaint(

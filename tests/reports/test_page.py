@@ -15,10 +15,9 @@ from helix.model.manifest import Load, LoadFailure
 from helix.model.scorecard import Gate
 from helix.model.trace import Trace
 from helix.model.verdict import CodePart, Fidelity, MatrixVerdictFile, Ref
-from helix.reports.html import render_html
 from helix.reports.run import RunReport, compose
 from helix.reports.visible import visible
-from tests.reports.pages import Page
+from tests.reports.pages import Page, page_of
 from tests.reports.sample import (
     HOSTILE,
     SUITE,
@@ -38,7 +37,7 @@ def made() -> RunReport:
 
 @pytest.fixture(scope="module")
 def html(made: RunReport) -> str:
-    return render_html(made).decode("utf-8")
+    return page_of(made, map(trace, range(14)))
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +158,7 @@ def test_payloads_that_attack_judges_are_shown_as_they_are(shared) -> None:  # t
     told = trace(3)
     for at, text in enumerate(texts):
         told.transcript[4].text = text
-        shown = Page(render_html(compose(scorecard((line(3),)), [line(3)], [told])).decode())
+        shown = Page(page_of(compose(scorecard((line(3),)), [line(3)]), [told]))
         (said,) = (e for e in shown.all("li", "step") if e.attributes["id"] == "t0-s9")
         assert visible(text) in said.text, at
 
@@ -190,10 +189,11 @@ def test_a_string_that_looks_like_a_number_is_told_from_one(page: Page) -> None:
 
 def test_traces_that_were_not_read_are_counted_and_say_so() -> None:
     lines = [line(n) for n in range(3)]
-    made = compose(scorecard(tuple(lines)), lines, [trace(2), trace(9)], suite=SUITE)
+    traces = [trace(2), trace(9)]
+    made = compose(scorecard(tuple(lines)), lines, traces, suite=SUITE)
     assert [t.id for t in made.traces] == ["outreach-000", "outreach-001", "outreach-002"]
     assert [bool(t.steps) for t in made.traces] == [False, False, True]
-    told = Page(render_html(made).decode()).by_id()["trajectories"].text
+    told = Page(page_of(made, traces)).by_id()["trajectories"].text
     assert "1 of 3 traces shown with steps; the rest in verdicts.jsonl." in told
     assert told.count("Steps are not shown here: its steps were not read") == 2
 
@@ -232,8 +232,7 @@ def test_a_ref_leads_to_its_step(ref: Ref, step: str | None) -> None:
 def shown(*lines: MatrixVerdictFile, trace: Trace | None = None, **card: object) -> Page:
     made = msgspec.structs.replace(scorecard(lines), **card)
     traces = [trace] if trace else []
-    report = compose(made, lines, traces, suite=SUITE, manifest=manifest(9))
-    return Page(render_html(report).decode("utf-8"))
+    return Page(page_of(compose(made, lines, suite=SUITE, manifest=manifest(9)), traces))
 
 
 def test_steps_are_numbered_as_the_judge_counts_them(page: Page, made: RunReport) -> None:
@@ -319,11 +318,11 @@ def test_what_waits_for_answers_is_said_in_the_page_as_text(made: RunReport) -> 
         *(f"  <b>{n}</b>" for n in range(9)),
         "  helix evaluate",
     )
-    found = Page(render_html(replace(made, meta=replace(made.meta, waiting=lines))).decode())
+    found = Page(page_of(replace(made, meta=replace(made.meta, waiting=lines))))
     (waits,) = found.all("details", "waits")
     assert waits.text.strip().splitlines() == [lines[0] + lines[1], *lines[2:]]
     assert "open" not in waits.attributes and waits.inside("hero")
-    assert not Page(render_html(made).decode()).all("details", "waits")
+    assert not Page(page_of(made)).all("details", "waits")
 
 
 def test_waivers_and_known_failures_stand_in_the_page() -> None:

@@ -154,20 +154,14 @@ def test_the_same_run_gives_the_same_files(mode: Mode, tmp_path: Path) -> None:
     assert files[0] == files[1] and len(files[0]) == (COUNT + 4 if mode == "directory" else 1)
 
 
-def test_inline_the_page_is_the_one_that_is_rendered_whole(tmp_path: Path) -> None:
+def test_inline_the_page_holds_what_is_composed_of_the_whole_run(tmp_path: Path) -> None:
     file = written(large("auto"), tmp_path)
     assert not (tmp_path / "report").exists()
-    whole = Page(sample_page())
-    assert cells(read(file)) == cells(whole)
+    whole = sample.report(COUNT)
+    assert cells(read(file)) == runs.truth(whole.lines)
     assert [e.attributes["id"] for e in read(file).all("li", "step")] == [
-        e.attributes["id"] for e in whole.all("li", "step")
+        step.anchor for trace in whole.worst_first for step in trace.steps
     ]
-
-
-def sample_page() -> str:
-    from helix.reports.html import render_html
-
-    return render_html(sample.report(COUNT)).decode("utf-8")
 
 
 def test_every_trace_is_joined_to_its_line_in_whatever_order_traces_come() -> None:

@@ -10,10 +10,9 @@ import pytest
 from helix.model.scorecard import Ratio, Standing
 from helix.reports import summary
 from helix.reports.documents import render_markdown
-from helix.reports.html import render_html
 from helix.reports.run import RunReport
 from helix.reports.terminal import render_text
-from tests.reports.pages import Page
+from tests.reports.pages import Page, page_of
 from tests.reports.sample import report
 
 MEASURED = Standing(
@@ -79,7 +78,7 @@ def test_what_is_not_known_of_a_judge_is_told_by_whether_labels_were_compared(
     made = standing_report(*standings)
     note = summary.labels_note(made.scorecard)
     assert note is None if told is None else note is not None and note.startswith(told)
-    page = render_html(made).decode()
+    page = page_of(made)
     assert ("<small>Labels were" in page or "<small>No labels were" in page) == (told is not None)
 
 
@@ -109,17 +108,17 @@ def test_the_box_is_dashed_while_a_judged_row_was_not_measured_under_this_pin(
 ) -> None:
     made = report(2)
     card = msgspec.structs.replace(made.scorecard, validation={"criteria": counts})
-    page = Page(render_html(replace(made, scorecard=card)).decode())
+    page = Page(page_of(replace(made, scorecard=card)))
     (box,) = page.all("div", "box")
     assert ("measured" in box.classes) is measured
 
 
 def test_every_report_says_it_beside_the_rate() -> None:
     made = standing_report(MEASURED, STALE)
-    page = render_html(made).decode()
+    page = page_of(made)
     assert WORDS in page and STALE.reason.replace("'", "&#39;") in page
     assert "No labels were compared" not in page
-    assert "No labels were compared" in render_html(report(2)).decode()
+    assert "No labels were compared" in page_of(report(2))
     text = render_markdown(made).decode()
     assert "judge stale" in text and "judge validated" in text
     assert "stale on 1" in render_text(made, 80, color=False, ascii=False)

@@ -8,9 +8,9 @@ import pytest
 from helix.model.scorecard import JudgeRecord
 from helix.reports import summary
 from helix.reports.documents import render_markdown
-from helix.reports.html import render_html
 from helix.reports.run import RunReport, compose
 from helix.reports.terminal import render_text
+from tests.reports.pages import page_of
 from tests.reports.sample import line, scorecard
 
 
@@ -23,7 +23,7 @@ def pages(shown: RunReport) -> dict[str, str]:
     return {
         "terminal": " ".join(render_text(shown, 80, color=False, ascii=False).split()),
         "markdown": render_markdown(shown).decode("utf-8"),
-        "html": render_html(shown).decode("utf-8"),
+        "html": page_of(shown),
     }
 
 

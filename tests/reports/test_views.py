@@ -16,11 +16,10 @@ from helix.app.cli import main
 from helix.model.scorecard import Ratio
 from helix.model.verdict import MatrixVerdictFile
 from helix.reports import views
-from helix.reports.html import render_html
 from helix.reports.page import PageFacts
 from helix.reports.run import RunReport
 from helix.runs import RunFiles
-from tests.reports.pages import Page
+from tests.reports.pages import Page, page_of
 from tests.reports.sample import report
 
 
@@ -59,7 +58,7 @@ def test_where_nothing_was_decided_there_is_no_rate(facts: PageFacts) -> None:
 
 
 def test_a_rate_stands_with_its_n_in_the_page(made: RunReport) -> None:
-    page = Page(render_html(made).decode())
+    page = Page(page_of(made))
     spots = [e for e in page.all("td", "spot") if "none" not in e.classes]
     assert spots
     for spot in spots:
@@ -70,7 +69,7 @@ def test_a_rate_stands_with_its_n_in_the_page(made: RunReport) -> None:
 def test_the_views_of_a_run_without_a_folder_say_that_nothing_was_recorded(
     made: RunReport,
 ) -> None:
-    page = Page(render_html(made).decode())
+    page = Page(page_of(made))
     assert "not recorded: the run’s folder was not at hand" in page.by_id()["dataset"].text
     text = page.by_id()["itself"].text
     assert "What the machinery did" in text and "not recorded" in text
