@@ -166,15 +166,17 @@ def _copy(source: Path, target: Path, *, backwards: bool) -> None:
 def _ended(task: dict[str, Any], environment: dict[str, str], deadline_s: float) -> bool:
     """Run a task in a process group of its own; False where it had to be ended."""
     words = [sys.executable, "-I", str(Path(executor.__file__)), json.dumps(task)]
-    process = subprocess.Popen(words, env=environment, start_new_session=True)
-    try:
-        process.wait(deadline_s)
-    except subprocess.TimeoutExpired:
-        return False
-    finally:
-        # What it left running would go on writing where the next one is executed.
-        kill_group(process)
-        process.wait()
+    # Its standard input ends when this process does, however that ends.
+    with subprocess.Popen(
+        words, env=environment, stdin=subprocess.PIPE, start_new_session=True
+    ) as process:
+        try:
+            process.wait(deadline_s)
+        except subprocess.TimeoutExpired:
+            return False
+        finally:
+            # What it left running would go on writing where the next one is executed.
+            kill_group(process)
     return True
 
 

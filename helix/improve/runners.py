@@ -129,8 +129,10 @@ def _run_case(
     target = context.folder / f"{file_name(case.id)}.json"
     if target.is_file():
         return target
-    part = context.aside / target.name
-    part.unlink(missing_ok=True)
+    for old in context.aside.glob(f"*-{target.name}"):
+        old.unlink()
+    # What a killed loop left running goes on writing under a name of its own.
+    part = context.aside / f"{os.getpid()}-{target.name}"
     places = {
         "case": case.id,
         "out": str(part),

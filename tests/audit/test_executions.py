@@ -18,7 +18,7 @@ from helix.errors import UsageError
 from helix.model.audited import Execution
 from helix.runmeta import process_identity
 from tests.audit.subject import asked, template
-from tests.families import FAMILY, gone, watched
+from tests.families import FAMILY, gone, until, watched
 
 WRITES = """
 import glob, json, os, pathlib, sys
@@ -82,7 +82,8 @@ def test_each_execution_writes_down_who_it_was_and_no_environment(
     ],
 )
 def test_an_execution_without_a_run_says_why(tmp_path: Path, code: str, told: str) -> None:
-    found = executor(tmp_path, code, deadline_s=0.5).execute(Conditions("x"), 1)
+    seconds = 0.5 if "sleep" in code else 60.0
+    found = executor(tmp_path, code, deadline_s=seconds).execute(Conditions("x"), 1)
     assert found.failed is not None and told in found.failed
 
 
@@ -155,6 +156,25 @@ def test_a_program_that_hands_out_an_old_run_for_a_new_one_is_refused(tmp_path: 
     runs = Executor(tmp_path / "executions", work, Program(words))
     with pytest.raises(UsageError, match="first and varied must be two executions"):
         audit(asked(work, tmp_path, "clean", executor=runs))
+
+
+@watched
+def test_an_audit_that_is_killed_leaves_nothing_running(tmp_path: Path) -> None:
+    work, note = template(tmp_path), tmp_path / "child"
+    (work / "family.py").write_text(FAMILY + "time.sleep(60)\n", encoding="utf-8")
+    auditing = (
+        "import sys\nfrom pathlib import Path\n"
+        "from helix.audit.conditions import Conditions, Program\n"
+        "from helix.audit.executions import Executor\n"
+        "words = ('{python}', 'family.py', sys.argv[3], '{out}')\n"
+        "runs = Executor(Path(sys.argv[1]), Path(sys.argv[2]), Program(words))\n"
+        "runs.execute(Conditions('first'), 1)\n"
+    )
+    words = [sys.executable, "-c", auditing, tmp_path / "executions", work, note]
+    with subprocess.Popen(words) as process:
+        until(note)
+        process.kill()
+    assert gone(note)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell script")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from helix.errors import ConfigError
+from helix.files import file_name
 from helix.improve import runners
 from helix.improve.programs import ProgramError
 from helix.improve.response import MOST_BYTES
@@ -57,6 +58,20 @@ def test_a_program_may_write_its_trace_to_a_file(tmp_path: Path) -> None:
     fresh = runners.run_command(CASES, context(tmp_path, command=words))
     assert fresh.files["a/b"].read_text("utf-8") == "{}"
     assert "wrote no {out}" in fresh.lost["ü"]
+
+
+def test_what_a_killed_loop_left_half_made_is_no_trace_and_does_not_stay(tmp_path: Path) -> None:
+    where = context(
+        tmp_path, command=[*program(tmp_path, "import sys; print(sys.argv[1])"), "{out}"]
+    )
+    said = runners.run_command(CASES, where).lost
+    name = f"{file_name('a/b')}.json"
+    assert "wrote no {out}" in said["a/b"]
+    (where.aside / f"1-{name}").write_text("{", "utf-8")
+    program(tmp_path, "import sys; open(sys.argv[1], 'w').write(sys.argv[1])")
+    given = Path(runners.run_command(CASES, where).files["a/b"].read_text("utf-8"))
+    assert given.name.endswith(f"-{name}") and given.name != f"1-{name}"
+    assert not list(where.aside.iterdir())
 
 
 @pytest.mark.parametrize(
