@@ -24,7 +24,7 @@ from pydantic import ValidationError
 
 from helix.app import keys, problems
 from helix.app.conf import PACKAGE, conf_dir
-from helix.app.preflight import refusals
+from helix.app.preflight import astray, refusals, shadows
 from helix.app.quoting import shaped
 from helix.errors import ConfigError, HelixError, did_you_mean
 from helix.model.config import Config
@@ -64,6 +64,10 @@ def typed(words: Sequence[str], groups: Sequence[str], *, multirun: bool) -> lis
             wrong.append(_not_an_override(word))
             continue
         prefix, name, package, _, text = match.groups()
+        if name.startswith("hydra.searchpath"):
+            # Refused before it is composed: a package that is searched is imported.
+            wrong.append("hydra.searchpath is refused: add a folder with --config-dir")
+            continue
         key = keys.find(name)
         if key is None and not _known(name, groups):
             wrong.append(_unknown(name, groups))
@@ -89,6 +93,8 @@ def opened(command: str, folders: Sequence[str]) -> Iterator[Hydra]:
         for folder in folders:
             if not os.path.isdir(folder):
                 raise ConfigError(f"config folder {folder} does not exist or is no folder")
+            if found := shadows(folder, [file.name for file in conf_dir().glob("*.yaml")]):
+                raise problems.report(found)
             path.prepend(
                 provider="command-line",
                 path=f"file://{os.path.abspath(folder)}",
@@ -118,7 +124,19 @@ def compose(
 
 def refuse(composed: DictConfig) -> None:
     """Raise ConfigError for a composed configuration that would run code or write secrets."""
-    if found := refusals(composed):
+    with as_config_error():
+        found = refusals(composed)
+    if found:
+        raise problems.report(found)
+
+
+def refuse_astray(key: str, folder: Path, config: Config, overrides: Sequence[Typed]) -> None:
+    """Raise ConfigError where a file of the configuration would write outside this folder.
+
+    `folder` is what `key` of Hydra's section names.
+    """
+    reports = [(f"report.to.{name}", Path(path)) for name, path in config.report.to.items()]
+    if found := astray([(key, folder), *reports], [o.key for o in overrides]):
         raise problems.report(found)
 
 

@@ -8,6 +8,7 @@ import traceback
 
 from helix.app import console
 from helix.errors import ExitCode, HelixError
+from helix.redaction import redacted
 
 DEBUG_VARIABLE = "HELIX_DEBUG"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
@@ -19,9 +20,9 @@ def told(error: BaseException, what: str = "internal error") -> ExitCode:
     `what` says what crashed.
     """
     if os.environ.get(DEBUG_VARIABLE) == "1":
-        console.tell("".join(traceback.format_exception(error)))
+        console.tell(redacted("".join(traceback.format_exception(error))))
     if isinstance(error, HelixError):
-        console.tell(f"helix: {error}")
+        console.tell(f"helix: {redacted(str(error))}")
         return error.exit_code
     if isinstance(error, OSError) and error.errno in _FULL:
         console.tell(f"helix: not everything could be written: {error.strerror}")
@@ -29,7 +30,7 @@ def told(error: BaseException, what: str = "internal error") -> ExitCode:
         console.tell("  the same command goes on, and replies that were kept are not asked again")
         return ExitCode.INTERNAL
     name = type(error).__name__
-    text = str(error).strip()
+    text = redacted(str(error)).strip()
     console.tell(f"helix: {what}: {name}{f': {text}' if text else ''}")
     console.tell(f"  this is a fault in Helix or around it; {DEBUG_VARIABLE}=1 shows where")
     return ExitCode.INTERNAL

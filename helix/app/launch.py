@@ -64,8 +64,7 @@ def located(command: str, words: Sequence[str], folders: Sequence[str] = ()) -> 
         groups = [g for g in hydra.config_loader.list_groups("") if g != "hydra"]
         overrides = composing.typed(words, groups, multirun=False)
         composed = composing.compose(hydra, command, [o.word for o in overrides])
-        run_dir = composing.directory(composed, "hydra.run.dir")
-        return composing.validated(composing.placed(composed, str(run_dir)), overrides), run_dir
+        return _placed(composed, overrides)
 
 
 def complete(argv: Sequence[str], commands: Sequence[str]) -> ExitCode:
@@ -124,9 +123,15 @@ def _single(
     hydra: Hydra, command: str, overrides: Sequence[Typed], typed: Sequence[str]
 ) -> ExitCode:
     composed = composing.compose(hydra, command, [o.word for o in overrides])
+    config, run_dir = _placed(composed, overrides)
+    return job.execute(command, config, run_dir, typed)
+
+
+def _placed(composed: DictConfig, overrides: Sequence[Typed]) -> tuple[Config, Path]:
     run_dir = composing.directory(composed, "hydra.run.dir")
     config = composing.validated(composing.placed(composed, str(run_dir)), overrides)
-    return job.execute(command, config, run_dir, typed)
+    composing.refuse_astray("hydra.run.dir", run_dir, config, overrides)
+    return config, run_dir
 
 
 def _sweep(
@@ -190,6 +195,9 @@ def _preflight(
             composing.refuse(config)
             folder = root / composing.directory(config, "hydra.sweep.subdir")
             valid = composing.validated(composing.placed(config, str(folder)), overrides)
+            composing.refuse_astray("hydra.sweep.dir", root, valid, overrides)
+            if not Path(os.path.abspath(folder)).is_relative_to(os.path.abspath(root)):
+                raise ConfigError(f"hydra.sweep.subdir must stay below {root} (got {folder})")
             if folders and valid.subject.traces == "-":
                 raise ConfigError("standard input can be read once, by one job")
         except ConfigError as error:

@@ -50,6 +50,12 @@ def faults(config: Config) -> Iterator[str]:
             f"quality.{place} holds the value of {variable}, which would be written to plan.json: "
             "leave it in the environment, which the tests inherit"
         )
+    for name in sorted(type(config).model_fields.keys() - {"judge", "quality", "verifier"}):
+        for place, variable in _copied(getattr(config, name).model_dump(), ""):
+            yield (
+                f"{name}.{place} holds the value of {variable}, which would be written to what "
+                "the run leaves: take it out"
+            )
     found = config.discover
     if found.severity_med > found.severity_high:
         yield (
