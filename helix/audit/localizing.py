@@ -14,6 +14,7 @@ from helix.audit.differing import Group, Key
 from helix.audit.evidence import evident
 from helix.audit.mechanisms import BY_CONDITION, DOMINANT, MEANINGS
 from helix.audit.parting import told
+from helix.fieldpath import MISSING
 from helix.model.audit import DimensionScore
 from helix.model.audited import Execution, Finding, Mechanism, Place, Scope
 from helix.model.criterion import Severity
@@ -61,11 +62,15 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A parameter that a run asked for and that did not take effect; `role` judge or verifier."""
+    """A parameter that a run asked for and that did not take effect; `role` judge or verifier.
+
+    `effective` is what stood in its place, None for nothing.
+    """
 
     role: str
     name: str
     asked: Any
+    effective: Any
     execution: str
 
 
@@ -90,9 +95,9 @@ def localized(
             place = _place(source, source.groups[key], consequence)
             drafts.setdefault(root, _Draft()).add(key, place, source.execution.name)
     for one in dropped:
-        key = ("scorecard.json", f"{one.role}.effective.{one.name}", "missing", False)
+        place = _not_effective(one)
         draft = drafts.setdefault(("dropped-parameter", "COMMAND"), _Draft())
-        draft.add(key, _not_effective(one), one.execution)
+        draft.add((place.artifact, place.path, place.kind, False), place, one.execution)
     for execution in crashed:
         draft = drafts.setdefault(("crash", "COMMAND"), _Draft())
         key = ("scorecard.json", execution.name, "missing", False)
@@ -171,15 +176,16 @@ def _place(source: Shown, group: Group, consequence: bool) -> Place:
 
 
 def _not_effective(one: Dropped) -> Place:
-    a, _ = told(one.asked, None)
+    nothing = one.effective is None
+    a, b = told(one.asked, MISSING if nothing else one.effective)
     return Place(
         artifact="scorecard.json",
         path=f"{one.role}.effective.{one.name}",
-        kind="missing",
+        kind="missing" if nothing else "value",
         count=1,
         line=None,
         a=a,
-        b=None,
+        b=b,
     )
 
 

@@ -15,7 +15,8 @@ _PARAMETERS: Final = ("temperature", "seed", "maxTokens")
 def dropped(run: Path, execution: str) -> Iterator[Dropped]:
     """Yield each parameter that a run asked for and that some answer was not given under.
 
-    An answer that recorded no parameters says nothing of them.
+    Another value in its place is as good as none (METHOD 42). An answer that recorded no
+    parameters says nothing of them.
     """
     card = object_of(run / "scorecard.json")
     for role in ("judge", "verifier"):
@@ -23,8 +24,10 @@ def dropped(run: Path, execution: str) -> Iterator[Dropped]:
         if not isinstance(record, dict):
             continue
         for name, asked in _asked(record):
-            if any(_at(answer, name) is None for answer in _answers(record)):
-                yield Dropped(role, name, asked, execution)
+            for effective in (_at(answer, name) for answer in _answers(record)):
+                if effective != asked:
+                    yield Dropped(role, name, asked, effective, execution)
+                    break
 
 
 def _asked(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
