@@ -15,6 +15,7 @@ from pathlib import Path
 
 from helix.engine.asking import ReplyStore
 from helix.engine.budget import ANSWER_TOKENS, MICRO
+from helix.engine.store import DISK, open_store
 from helix.evaluate import survey_run
 from helix.judging import Adjudicated, Line, is_usable
 from helix.model.config import Config
@@ -131,8 +132,9 @@ def estimate(config: Config, registry: Registry, suite: Suite | None = None) -> 
     kept = Path(config.paths.state) / "cache"
     with contextlib.ExitStack() as stack:
         store = None
-        if kept.is_dir() and any(q.judge.cacheable for q in found.questions.values()):
-            store = stack.enter_context(registry.get("caches", "disk").open(config.paths.state))
+        there = kept.is_dir() or config.cache.name != DISK
+        if there and any(q.judge.cacheable for q in found.questions.values()):
+            store = stack.enter_context(open_store(config, registry))
         for job in work.jobs():
             before = found.questions["judge"].to_ask
             line = _carried(job.start(), found.questions, store)

@@ -14,6 +14,7 @@ from helix.engine.asking import Asker
 from helix.engine.drive import Event, Job, Outcome, run_jobs
 from helix.engine.limits import Limits, share_of
 from helix.engine.spool import Spool
+from helix.engine.store import open_store
 from helix.errors import TraceError
 from helix.ingest import Input
 from helix.judging import Adjudicated, is_usable
@@ -117,8 +118,7 @@ class Work:
         config = self.prepared.config
         store = None
         if any(judge.cacheable for judge, _ in self._backends.values()):
-            cache = self.prepared.registry.get("caches", "disk")
-            store = stack.enter_context(cache.open(config.paths.state))
+            store = stack.enter_context(open_store(config, self.prepared.registry))
         usable = is_usable if config.cache.refresh == "unusable" else None
         return {
             role: Asker(judge, backend, limits, store=store, usable=usable)

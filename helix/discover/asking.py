@@ -16,6 +16,7 @@ from helix.discover.saturation import Curve, curve, stopped, went_quiet
 from helix.engine.asking import Asker
 from helix.engine.drive import Job, OnEvent, Outcome, run_jobs
 from helix.engine.limits import Limits, share_of
+from helix.engine.store import open_store
 from helix.ingest.sampling import turn
 from helix.judging import is_usable
 from helix.judging.determiner import DeterminerSettings, determine
@@ -92,8 +93,7 @@ class Determiner:
         with contextlib.ExitStack() as stack:
             store = None
             if self.judge.cacheable:
-                cache = self.registry.get("caches", "disk")
-                store = stack.enter_context(cache.open(self.config.paths.state))
+                store = stack.enter_context(open_store(self.config, self.registry))
 
             while batch := next_batch(found, traces, code, self.config):
                 asker = Asker(self.judge, opened[-1], limits, store=store, usable=usable)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from helix.registry import Executor, ReplyCache, hookimpl
+from helix.errors import ConfigError
+from helix.registry import CacheSettings, Executor, ReplyCache, hookimpl
 
 
 @hookimpl
@@ -20,10 +21,13 @@ def helix_register_executors(register: Callable[[Executor], None]) -> None:
     register(Executor("local", "1", _drive))
 
 
-def _open_disk(state_dir: str) -> Any:
+def _open_disk(settings: CacheSettings) -> Any:
     from helix.engine.cache import open_cache
 
-    return open_cache(state_dir)
+    if settings.config.options:
+        given = ", ".join(settings.config.options)
+        raise ConfigError(f"cache.options must be empty with cache.name=disk (got {given})")
+    return open_cache(settings.state_dir)
 
 
 async def _drive(*args: Any, **named: Any) -> None:

@@ -299,8 +299,13 @@ class ReportConfig(Section):
 
 
 class CacheConfig(Section):
-    """How the reply cache behaves: `unusable` draws malformed and refused replies again."""
+    """Where replies are kept, and what becomes of those of no use.
 
+    `options` are what a plugin's cache takes; `unusable` draws malformed and refused replies again.
+    """
+
+    name: str = "disk"
+    options: dict[str, Any] = {}
     refresh: Literal["never", "unusable"] = "never"
 
 

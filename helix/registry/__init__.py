@@ -4,6 +4,7 @@ from helix.registry.hookspecs import hookimpl
 from helix.registry.items import (
     Assignment,
     Backend,
+    CacheSettings,
     Case,
     Check,
     CheckContext,
@@ -32,6 +33,7 @@ from helix.registry.loading import Problem, Registry, load
 __all__ = [
     "Assignment",
     "Backend",
+    "CacheSettings",
     "Case",
     "Check",
     "CheckContext",

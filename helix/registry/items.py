@@ -21,7 +21,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
-from helix.model.config import Config, ImproveConfig, JudgeConfig
+from helix.model.config import CacheConfig, Config, ImproveConfig, JudgeConfig
 from helix.model.criterion import Suite
 from helix.model.manifest import LoadFailure, ManifestEntry, Survey
 from helix.model.request import Pin, Price, Reply, Request
@@ -245,12 +245,20 @@ class Executor:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheSettings:
+    """What a reply cache is opened with: its config section and the state folder."""
+
+    config: CacheConfig
+    state_dir: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReplyCache:
-    """A store of replies: opened with the state folder, it offers get and put by key."""
+    """A store of replies by key. `open` raises CacheError where nothing can be written to it."""
 
     name: str
     version: str
-    open: Callable[[str], Any]
+    open: Callable[[CacheSettings], Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
+from helix.model.config import CacheConfig
 from helix.model.request import Reply, Usage
-from helix.registry import ReplyCache
+from helix.registry import CacheSettings, ReplyCache
 from helix.testing import sample
 from helix.testing.contract import require, require_item
 
@@ -25,15 +26,15 @@ _WHOLE = Reply(
 )
 
 
-def cache_conforms(item: ReplyCache, settings: Any = None) -> None:
+def cache_conforms(item: ReplyCache, settings: CacheSettings | None = None) -> None:
     """Require that a cache keeps replies as they came, that the first stands, and nothing is lost.
 
-    `settings` is what it is opened with, of a store that is empty; without it that is the path of
-    a new folder.
+    `settings` is what it is opened with, of a store that is empty; without it that is a new state
+    folder, and no option.
     """
     who = require_item("caches", item)
     with sample.folder() as place:
-        given = str(place / "state") if settings is None else settings
+        given = settings or CacheSettings(CacheConfig(name=item.name), str(place / "state"))
 
         @contextlib.contextmanager
         def opened() -> Any:

@@ -28,6 +28,7 @@ from helix.model.request import Reply, Unavailable
 from helix.model.trace import Message, Observation, Source, Trace
 from helix.model.verdict import Ref
 from helix.registry import (
+    CacheSettings,
     Case,
     Check,
     DeterminismDimension,
@@ -320,8 +321,8 @@ def test_a_judge_that_breaks_its_contract_fails(item: Judge, told: str) -> None:
 class Wrong:
     """A cache on disk, wrong in one way."""
 
-    def __init__(self, state: str) -> None:
-        self._cache = open_cache(state)
+    def __init__(self, settings: CacheSettings) -> None:
+        self._cache = open_cache(settings.state_dir)
 
     def get(self, key: str) -> Any:
         return self._cache.get(key)
@@ -334,8 +335,9 @@ class Wrong:
 
 
 class Forgetting(Wrong):
-    def __init__(self, state: str) -> None:
-        super().__init__(os.path.join(state, os.urandom(4).hex()))
+    def __init__(self, settings: CacheSettings) -> None:
+        folder = os.path.join(settings.state_dir, os.urandom(4).hex())
+        super().__init__(CacheSettings(settings.config, folder))
 
 
 class Rounding(Wrong):

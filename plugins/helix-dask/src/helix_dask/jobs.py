@@ -16,9 +16,11 @@ from helix import errors
 from helix.adjudication import Written
 from helix.engine.distant import Over
 from helix.engine.drive import DistantJob
+from helix.engine.store import open_store
 from helix.errors import ConfigError, ExecutorError, HelixError
+from helix.model.config import Config
 from helix.model.lines import decode_line
-from helix.model.request import Reply
+from helix.model.request import Question, Reply
 from helix.registry import Assignment, load
 from helix.survey import share
 from helix_dask.shard import ARTIFACTS, Done, Kept, Share, carry_out
@@ -115,7 +117,7 @@ class Shards:
         if done.error is not None:
             raise _raised(*done.error)
         self._assignment.used(done.usage)
-        _keep(self._assignment.config.paths.state, done.kept)
+        _keep(self._assignment.config, done.kept)
         verdicts, *beside = (_by_trace(done.artifacts[part]) for part in ARTIFACTS)
         for trace, why in done.lost.items():
             verdicts.setdefault(trace, ())
@@ -173,12 +175,13 @@ def _by_trace(data: bytes) -> dict[str, tuple[bytes, ...]]:
     return {name: tuple(lines) for name, lines in found.items()}
 
 
-def _keep(state: str, kept: Sequence[Kept]) -> None:
+def _keep(config: Config, kept: Sequence[Kept]) -> None:
     """Keep the replies that workers of their own state asked for; the first stands."""
     if kept:
-        with load().get("caches", "disk").open(state) as cache:
+        with open_store(config, load()) as cache:
             for item in kept:
-                cache.put(item.key, msgspec.json.decode(item.reply, type=Reply))
+                asked = None if item.asked is None else decode_line(item.asked, Question)
+                cache.put(item.key, decode_line(item.reply, Reply), asked=asked)
 
 
 def _raised(kind: str, text: str) -> HelixError:

@@ -15,12 +15,13 @@ from typing import Final
 import msgspec
 from distributed import get_worker
 
+from helix.engine.cache import open_cache
 from helix.errors import HelixError
 from helix.evaluate import run
 from helix.model.config import Config
 from helix.model.criterion import Suite
+from helix.model.lines import encode_line
 from helix.model.scorecard import UsageTotals
-from helix.registry import load
 
 ARTIFACTS: Final = ("verdicts", "decisions", "failures", "candidates")
 
@@ -42,10 +43,11 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Kept(msgspec.Struct, frozen=True, array_like=True):
-    """A reply that a worker keeps, by its key."""
+    """A reply that a worker keeps, by its key, and what it answers."""
 
     key: str
     reply: bytes
+    asked: bytes | None = None
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +90,10 @@ def _carried_out(share: Share) -> Done:
     if share.state is not None:
         state = str(Path(get_worker().local_directory, share.state))
         config = config.model_copy(
-            update={"paths": config.paths.model_copy(update={"state": state})}
+            update={
+                "paths": config.paths.model_copy(update={"state": state}),
+                "cache": config.cache.model_copy(update={"name": "disk", "options": {}}),
+            }
         )
     suite = None if share.suite is None else Suite.model_validate_json(share.suite)
     with tempfile.TemporaryDirectory(prefix="helix-") as name:
@@ -111,5 +116,8 @@ def _lost(folder: Path) -> list[tuple[str, str]]:
 
 
 def _kept(state: str) -> list[Kept]:
-    with load().get("caches", "disk").open(state) as cache:
-        return [Kept(key, msgspec.json.encode(reply)) for key, reply, _ in cache.entries()]
+    with open_cache(state) as cache:
+        return [
+            Kept(key, encode_line(reply), None if asked is None else encode_line(asked))
+            for key, reply, asked in cache.entries()
+        ]
