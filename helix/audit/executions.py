@@ -7,6 +7,7 @@ working directory is reachable there under its name: inputs as copies, all else 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -15,19 +16,21 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from helix.audit import executor
 from helix.audit.conditions import Conditions, Program
 from helix.children import kill_group
 from helix.errors import ExitCode, UsageError
 from helix.model.audited import Execution
+from helix.redaction import redacted
 from helix.runs import object_of
 
 RECORD = "execution.json"
 RUN = "run"
 HERE = "here"
 ELSEWHERE = "a place elsewhere"
+T = TypeVar("T")
 _UNFINISHED = (ExitCode.INTERNAL, ExitCode.WAITING)
 
 
@@ -68,6 +71,8 @@ class Executor:
         }
         late = not _ended(task, conditions.environment(), self.deadline_s)
         shutil.rmtree(work, ignore_errors=True)
+        for name in ("stdout.txt", "stderr.txt"):
+            _without_secrets(place / name)
         kept = self.root / str(number)
         shutil.rmtree(kept, ignore_errors=True)
         os.replace(place, kept)
@@ -100,15 +105,21 @@ def taken(folder: Path) -> Execution:
     """Return a finished run as an execution, with what it says of who made it."""
     meta = object_of(folder / "runmeta.json")
     record = object_of(folder.parent / RECORD)
-    versions = meta.get("versions")
+    versions = _of(meta.get("versions"), dict) or {}
+    varied = _of(record.get("varied"), list) or []
     return Execution(
         name=str(folder),
         run=str(folder),
-        identity=meta.get("process") or record.get("identity"),
-        varied=tuple(record.get("varied", ())),
-        python=versions.get("python") if isinstance(versions, dict) else None,
-        exit_code=meta.get("exitCode", record.get("exitCode")),
+        identity=_of(meta.get("process"), str) or _of(record.get("identity"), str),
+        varied=tuple(name for name in varied if isinstance(name, str)),
+        python=_of(versions.get("python"), str),
+        exit_code=_of(meta.get("exitCode", record.get("exitCode")), int),
     )
+
+
+def _of(value: Any, kind: type[T]) -> T | None:
+    """Return what a run says of itself, None where it is nothing of its kind."""
+    return value if isinstance(value, kind) else None
 
 
 def refuse_shared(executions: Iterable[Execution], own: str) -> None:
@@ -182,7 +193,15 @@ def _ended(task: dict[str, Any], environment: dict[str, str], deadline_s: float)
 
 def _identities(execution: Execution) -> Sequence[str]:
     process = object_of(Path(execution.run) / "runmeta.json").get("process")
-    return [x for x in dict.fromkeys((execution.identity, process)) if isinstance(x, str)]
+    return list(dict.fromkeys(filter(None, (execution.identity, _of(process, str)))))
+
+
+def _without_secrets(said: Path) -> None:
+    """Take the secrets of the environment out of what a program printed; byte for byte else."""
+    with contextlib.suppress(OSError):
+        text = said.read_bytes().decode("utf-8", "surrogateescape")
+        if (clean := redacted(text)) != text:
+            said.write_bytes(clean.encode("utf-8", "surrogateescape"))
 
 
 def _last(kept: Path) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from helix.model.lines import portable
 from helix.model.trace import Trace
+from helix.redaction import redacted
 from helix.registry import Check, CheckContext, Decision
 
 
@@ -52,7 +53,7 @@ def _broken(check: Check, what: str) -> Decision:
 
 
 def _told(error: BaseException) -> str:
-    message = portable(str(error))
+    message = portable(redacted(str(error)))
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
