@@ -21,6 +21,7 @@ from helix.reports.words import Standing, counted, duration
 
 FEW = 3
 SHOWN_NAMES = 6
+SHOWN_GAPS = 6
 SHOWN_REASONS = 10
 QUOTE = 120
 CRITIQUE = 2_000
@@ -267,8 +268,11 @@ def _judges(page: TextPage, report: RunReport, bounds: Bounds) -> None:
         page.line(("Repeats: ", "dim"), f"{one_line(told)}.")
     for waiver in summary.waivers(card):
         page.line(("Waived: ", "dim"), f"{one_line(waiver)}.")
-    for gap in card.gate.gaps:
+    gaps = card.gate.gaps if bounds.spaced else card.gate.gaps[:SHOWN_GAPS]
+    for gap in gaps:
         page.line(("Gap: ", "dim"), f"{one_line(gap).rstrip('.')}.")
+    if left := len(card.gate.gaps) - len(gaps):
+        page.line((f"{counted(left, 'more gap')}; -v shows them", "dim"))
     page.gap()
 
 

@@ -154,6 +154,22 @@ def test_long_lists_are_cut_and_say_so() -> None:
     assert shown.count("trace outreach-") < 30
 
 
+@pytest.mark.parametrize(
+    ("verbosity", "shown", "told"), [("normal", 6, True), ("verbose", 9, False)]
+)
+def test_many_gaps_are_counted_and_told_in_full_by_v(
+    verbosity: str, shown: int, told: bool
+) -> None:
+    made = report(1)
+    gaps = tuple(f"row-{n}: undecided on 1 of 1 trace" for n in range(9))
+    gate = msgspec.structs.replace(made.scorecard.gate, gaps=gaps)
+    card = msgspec.structs.replace(made.scorecard, gate=gate)
+    made = replaced_meta(dataclasses.replace(made, scorecard=card), verbosity=verbosity)
+    text = render_text(made, 80, color=False, ascii=False)
+    assert text.count("Gap: row-") == shown
+    assert ("3 more gaps; -v shows them" in text) == told
+
+
 def test_a_pass_is_said_aloud_with_how_much_was_examined() -> None:
     lines = (line(3), line(7))
     card = scorecard(lines)
