@@ -94,7 +94,8 @@ class _Comparison:
 
     def _result(self, command: Sequence[str], asked_for: int) -> Audited:
         """Return the result; the first `asked_for` executions are scored, the others explain."""
-        finished = [one for one in self.executions[:asked_for] if one.failed is None]
+        scored = self.executions[:asked_for]
+        finished = [one for one in scored if one.failed is None]
         crashed = [one for one in self.executions if one.failed is not None]
         measured = self.executions[0].failed is None and asked_for > 1
         runs = [RunFiles(Path(one.run)) for one in finished] if measured else []
@@ -103,15 +104,13 @@ class _Comparison:
             for one, run in list(zip(finished, runs, strict=False))[1:]
         ]
         total = score(runs, self.asked.dimensions) if len(runs) > 1 else None
-        lost = [
-            parameter
-            for one, run in zip(finished, runs, strict=False)
-            for parameter in dropped(run.folder, one.name)
-        ]
+        lost = [x for one, run in zip(finished, runs, strict=False)
+                for x in dropped(run.folder, one.name)]  # fmt: skip
         findings = localized(self.shown, lost, crashed) if measured else ()
         varied = frozenset(name for one in finished for name in one.varied)
         executed = self.asked.executor is not None
-        seen = Seen(runs, pairs, total, findings, varied, executed)
+        unknown = [one.name for one in scored if one.failed is not None]
+        seen = Seen(runs, pairs, total, findings, varied, executed, unknown)
         return Audited(
             verdict="notMeasured" if not measured else "different" if findings else "equal",
             command=tuple(command),
@@ -153,7 +152,7 @@ class _Taken(_Comparison):
         unknown = [one.name for one in self.executions if one.identity is None]
         if unknown:
             self.notes.append(f"who made it is not recorded: {', '.join(unknown)}")
-        plans = {object_of(run / "plan.json").get("digest") for run in self.asked.runs}
+        plans = {str(object_of(run / "plan.json").get("digest")) for run in self.asked.runs}
         if len(plans) > 1:
             self.notes.append(
                 "the runs decide by different plans, so that differences may be meant"

@@ -31,6 +31,9 @@ _NEEDED: Final[Mapping[str, str]] = {
 """What must have varied for a mechanism to show."""
 
 _SHOWN_BY_VALUES: Final = frozenset({"clock", "path", "float-text", "dropped-parameter"})
+_OF_ALL: Final = frozenset({"artifact_equal", "dimension_equal", "finding_ids", "gate_gaps"})
+"""Conditions of all executions, so that none of them holds where one left no run."""
+
 Answer = tuple[Status, str]
 _TOLD: Final = 5
 _ORDER: Final[Sequence[Status]] = ("doesNotHold", "couldNotBeChecked", "holds")
@@ -41,7 +44,8 @@ class Seen:
     """What an audit saw of the executions that were asked for: the finished runs, and the rest.
 
     `pairs` are of the first run and each other one. `varied` are the conditions that varied;
-    `executed` is False for finished runs, of which only the values say why they differ.
+    `executed` is False for finished runs, of which only the values say why they differ. `crashed`
+    are the executions that left no run.
     """
 
     runs: Sequence[RunFiles]
@@ -50,6 +54,7 @@ class Seen:
     findings: Sequence[Finding]
     varied: frozenset[str]
     executed: bool = True
+    crashed: Sequence[str] = ()
 
 
 def load_defects(file: str, dimensions: Sequence[str]) -> TrackedDefects:
@@ -83,7 +88,7 @@ def tracked(defects: TrackedDefects, seen: Seen) -> tuple[Tracked, ...]:
     found = []
     for defect in defects.defects:
         parts = list(defect.passes_when.parts())
-        answers = [_CHECKS[name](seen, asked) for name, asked in parts]
+        answers = [_answer(name, seen, asked) for name, asked in parts]
         status, reason = min(answers, key=lambda answer: _ORDER.index(answer[0]))
         condition = "; ".join(f"{name}: {asked}" for name, asked in parts)
         found.append(
@@ -92,6 +97,13 @@ def tracked(defects: TrackedDefects, seen: Seen) -> tuple[Tracked, ...]:
             )
         )
     return tuple(found)
+
+
+def _answer(name: str, seen: Seen, asked: Any) -> Answer:
+    status, reason = _CHECKS[name](seen, asked)
+    if status == "holds" and name in _OF_ALL and seen.crashed:
+        return "couldNotBeChecked", f"of these no run is left: {', '.join(seen.crashed)}"
+    return status, reason
 
 
 def _unknown(condition: PassCondition, dimensions: Sequence[str]) -> Iterator[str]:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from helix.audit import dimensions
+from helix.audit.conditions import Program
 from helix.audit.coordinator import audit
+from helix.audit.executions import Executor
 from helix.audit.tracking import load_defects
 from helix.errors import UsageError
 from helix.model.tracked import TrackedDefects
@@ -79,6 +81,31 @@ def test_too_few_executions_prove_nothing(work: Path, tmp_path: Path) -> None:
     wanted = asked(work, tmp_path / "executions", "clean", defects=defects({"runs_identical": 3}))
     (one,) = audit(wanted).defects
     assert (one.status, one.reason) == (UNKNOWN, "2 executions are finished of 3")
+
+
+def test_what_left_no_run_is_not_taken_to_be_like_the_others(work: Path, tmp_path: Path) -> None:
+    copies = (
+        "import shutil, sys\nif sys.argv[2] == 'processes':\n    sys.exit('no workers here')\n"
+        "shutil.copytree('template', sys.argv[1])\n"
+    )
+    (work / "copy.py").write_text(copies, encoding="utf-8")
+    words = ("{python}", "copy.py", "{out}", "{executor}")
+    wanted = asked(
+        work,
+        tmp_path,
+        "",
+        executor=Executor(tmp_path / "executions", work, Program(words)),
+        executors=("processes",),
+        defects=defects(
+            {"artifact_equal": "plan.json"},
+            {"gate_gaps": "all-in-one-pass"},
+            {"no_finding": "hash-order"},
+            {"runs_identical": 2},
+        ),
+    )
+    found = audit(wanted).defects
+    assert [one.status for one in found] == [UNKNOWN, UNKNOWN, HOLDS, HOLDS]
+    assert found[0].reason == "of these no run is left: executor processes"
 
 
 def test_a_gap_that_the_gate_does_not_name_is_told(work: Path, tmp_path: Path) -> None:
