@@ -7,7 +7,7 @@ import os
 import traceback
 
 from helix.app import console
-from helix.errors import ExitCode, HelixError
+from helix.errors import ExitCode, HelixError, UsageError
 from helix.redaction import redacted
 
 DEBUG_VARIABLE = "HELIX_DEBUG"
@@ -34,3 +34,13 @@ def told(error: BaseException, what: str = "internal error") -> ExitCode:
     console.tell(f"helix: {what}: {name}{f': {text}' if text else ''}")
     console.tell(f"  this is a fault in Helix or around it; {DEBUG_VARIABLE}=1 shows where")
     return ExitCode.INTERNAL
+
+
+def lacking(error: ModuleNotFoundError, command: str) -> UsageError:
+    """Return what to install for a command that needs the extra `serve`; a fault of ours is one."""
+    if (error.name or "").startswith("helix."):
+        raise error
+    return UsageError(
+        f"{command} needs {error.name}: pip install 'helix-evals[serve]', "
+        "or in a checkout .venv/bin/pip install '.[serve]'"
+    )

@@ -8,7 +8,7 @@ import webbrowser
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from helix.app import console
+from helix.app import console, failures
 from helix.app.traces_of import traces
 from helix.app.tried import suite_file
 from helix.errors import ExitCode, SelectionError, UsageError, unknown
@@ -28,12 +28,7 @@ def serve(args: argparse.Namespace) -> ExitCode:
     try:
         from helix.labels import loopback, server
     except ModuleNotFoundError as error:
-        if (error.name or "").startswith("helix."):
-            raise
-        raise UsageError(
-            f"helix labels serve needs {error.name}: pip install 'helix-evals[serve]', "
-            "or in a checkout .venv/bin/pip install '.[serve]'"
-        ) from None
+        raise failures.lacking(error, "helix labels serve") from None
     rater = args.rater.strip()
     if not rater:
         raise UsageError("--rater must be the name of who labels (got nothing)")

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from helix.app import console
+from helix.app import console, failures
 from helix.app.rendering import write
 from helix.app.tried import traces_path
 from helix.errors import ArtifactError, ExitCode, HelixError, UsageError
@@ -32,6 +32,7 @@ from helix.reports.visible import visible
 from helix.runs import RunFiles
 
 REPORT = "report.html"
+_CRASHED = "Its pages could not be made; where this was typed it says why."
 _LEAF = re.compile(r"(?:[0-9a-f]{24}\.html|report\.css|report\.js)", re.ASCII)
 
 
@@ -52,12 +53,7 @@ def run(argv: Sequence[str]) -> ExitCode:
     try:
         from helix.app import serving_pages as server
     except ModuleNotFoundError as error:
-        if (error.name or "").startswith("helix."):
-            raise
-        raise UsageError(
-            f"helix report serve needs {error.name}: pip install 'helix-evals[serve]', "
-            "or in a checkout .venv/bin/pip install '.[serve]'"
-        ) from None
+        raise failures.lacking(error, "helix report serve") from None
     folder = _folder(args.run)
     traces = traces_path(args.traces) if args.traces else None
     with tempfile.TemporaryDirectory(prefix="helix-") as made:
@@ -162,8 +158,9 @@ class Pages:
             self._ready = place
         except _Stopped:
             return
-        except (HelixError, OSError) as error:
-            self._fault = str(error)
+        except Exception as error:
+            failures.told(error, "report html")
+            self._fault = str(error) if isinstance(error, HelixError) else _CRASHED
 
     def _until_stopped(self, parts: Iterator[bytes | Leaf]) -> Iterator[bytes | Leaf]:
         for part in parts:

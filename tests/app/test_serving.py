@@ -213,6 +213,15 @@ def test_a_run_that_is_being_written_says_how_far_it_is_and_then_shows_its_repor
         assert len(leaves(server)) == 3
 
 
+def test_pages_that_cannot_be_made_are_said_to_be_none(tmp_path: Path) -> None:
+    run = evaluated(tmp_path)
+    told = json.loads((run / "runmeta.json").read_text(encoding="utf-8"))
+    (run / "runmeta.json").write_text(json.dumps({**told, "versions": []}), encoding="utf-8")
+    with served(run) as running:
+        until(lambda: b"No report" in get(running, "/")[2])
+        assert b"could not be made" in get(running, "/")[2]
+
+
 def test_of_a_run_that_grows_each_line_is_counted_once(tmp_path: Path) -> None:
     from helix.model.lines import encode_line
 
