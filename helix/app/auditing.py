@@ -12,6 +12,7 @@ from helix.audit.coordinator import Asked
 from helix.audit.executions import Executor
 from helix.audit.tracking import load_defects
 from helix.errors import ConfigError, HelixError
+from helix.files import is_file
 from helix.model.config import Config
 from helix.model.criterion import Criterion
 from helix.model.tracked import TrackedDefects
@@ -127,14 +128,15 @@ def _fixed(parts: Sequence[str]) -> Iterator[str]:
 def _rows(run: RunFiles) -> tuple[Criterion, ...] | str:
     """Return the rows of the suite that a run was made of, or why they are not known."""
     plan = object_of(run.folder / "plan.json")
-    file = (plan.get("runs") or {}).get("criteriaFile")
-    versions = (plan.get("decides") or {}).get("versions") or {}
-    if not isinstance(file, str) or not Path(file).is_file():
+    runs, decides = (plan.get(name) for name in ("runs", "decides"))
+    file = runs.get("criteriaFile") if isinstance(runs, dict) else None
+    versions = decides.get("versions") if isinstance(decides, dict) else None
+    if not isinstance(file, str) or not is_file(file):
         return "the run does not say where its suite is, or it is there no more"
     try:
         found = load(file).criteria
     except HelixError as error:
         return f"the suite cannot be read: {error}"
     known = {row.criterion_id for row in found}
-    changed = sorted(set(versions) - known)
+    changed = sorted(set(versions if isinstance(versions, dict) else ()) - known)
     return f"the suite lacks {', '.join(changed)} by now" if changed else found

@@ -14,9 +14,9 @@ def covered(criteria: Iterable[Criterion], card: Mapping[str, Any]) -> Coverage:
 
     A component is covered in a dimension where at least one of its criteria decided a cell.
     """
-    rows = {str(row.get("criterionId")): row for row in card.get("criteria") or ()}
+    rows = {str(row.get("criterionId")): row for row in _objects(card.get("criteria"))}
     of: dict[str, list[Criterion]] = {
-        str(one.get("component")): [] for one in card.get("components") or ()
+        str(one.get("component")): [] for one in _objects(card.get("components"))
     }
     for one in criteria:
         row = rows.get(one.criterion_id, {})
@@ -46,6 +46,11 @@ def _gap(held: Sequence[Criterion], rows: Mapping[str, Mapping[str, Any]]) -> st
     return f"no cell was decided: {', '.join(ran)}"
 
 
-def _decided(row: Mapping[str, Any]) -> int:
-    counts = row.get("counts") or {}
-    return int(counts.get("pass", 0)) + int(counts.get("fail", 0))
+def _decided(row: Mapping[str, Any]) -> bool:
+    counts = row.get("counts")
+    return isinstance(counts, dict) and any(counts.get(state) for state in ("pass", "fail"))
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list; other programs write other things under the same names."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -55,7 +55,8 @@ def _jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+            json.dumps(row, allow_nan=False)
+        except (ValueError, RecursionError) as error:
             raise ConfigError(f"{path}:{number} must be one JSON object: {error}") from None
         if not isinstance(row, dict):
             raise ConfigError(f"{path}:{number} must be a JSON object (got {line[:40]})")
@@ -66,8 +67,11 @@ def _csv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     reader = csv.DictReader(io.StringIO(_text(path), newline=""))
     if "id" not in (reader.fieldnames or ()):
         raise ConfigError(f"{path}:1 must have a column id (got {reader.fieldnames})")
-    for row in reader:
-        yield f"{path}:{reader.line_num}", {k: v for k, v in row.items() if k is not None}
+    try:
+        for row in reader:
+            yield f"{path}:{reader.line_num}", {k: v for k, v in row.items() if k is not None}
+    except csv.Error as error:
+        raise ConfigError(f"{path}:{reader.line_num} must be rows of CSV: {error}") from None
 
 
 def _text(path: Path) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from helix.audit.covering import covered
 from helix.model.criterion import Criterion
 
@@ -47,3 +49,17 @@ def test_every_gap_is_told_in_one_pass_with_its_reason() -> None:
 def test_a_row_without_a_component_belongs_to_the_subject() -> None:
     bare = Criterion.model_validate({"criterion_id": "a", "statement": "Pass = so."})
     assert covered((bare,), {"subject": "shop"}).components == ("shop",)
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        {},
+        {"criteria": 7, "components": "x"},
+        {"criteria": [1, None, {"criterionId": "a", "counts": 3}], "components": [2]},
+        {"criteria": [{"criterionId": "a", "counts": {"pass": None}}]},
+    ],
+)
+def test_a_scorecard_of_another_program_covers_nothing(card: dict[str, Any]) -> None:
+    found = covered((row("a", "operation-correctness"),), card)
+    assert len(found.gaps) == 3

@@ -147,6 +147,20 @@ def test_who_compares_executions_makes_none_and_two_of_one_process_are_refused(
     assert told in str(caught.value)
 
 
+def test_what_another_program_says_of_a_run_may_be_anything(tmp_path: Path) -> None:
+    run = tmp_path / "1" / "run"
+    run.mkdir(parents=True)
+    said = {"process": ["x"], "exitCode": "zero", "versions": {"python": 3}}
+    (run / "runmeta.json").write_text(json.dumps(said), encoding="utf-8")
+    record = {"identity": {"x": 1}, "varied": ["locale", 5], "exitCode": [1]}
+    (run.parent / "execution.json").write_text(json.dumps(record), encoding="utf-8")
+    found = taken(run)
+    assert found == Execution(name=str(run), run=str(run), identity=None, varied=("locale",))
+    refuse_shared([found], "own")
+    (run / "runmeta.json").write_text("[" * 100_000, encoding="utf-8")
+    assert taken(run).exit_code is None
+
+
 def test_a_program_that_hands_out_an_old_run_for_a_new_one_is_refused(tmp_path: Path) -> None:
     work = template(tmp_path)
     (work / "template" / "runmeta.json").write_text('{"process": "long ago"}', encoding="utf-8")

@@ -35,6 +35,10 @@ def test_ids_rows_and_tables_give_the_same_cases(tmp_path: Path) -> None:
         ("c.jsonl", '{"id": null}\n', "c.jsonl:1: id must be a text"),
         ("c.jsonl", "\n", "holds no case"),
         ("c.csv", "name\na\n", "must have a column id"),
+        ("c.csv", f"id,x\na,{'x' * 200_000}\n", "c.csv:2 must be rows of CSV: field larger"),
+        ("c.jsonl", '{"id": "a", "x": NaN}\n', "c.jsonl:1 must be one JSON object: Out of range"),
+        ("c.jsonl", '{"id": "a", "x": 1e999}\n', "c.jsonl:1 must be one JSON object: Out of range"),
+        ("c.jsonl", '{"id": "a", "x": ' + "[" * 100_000, "c.jsonl:1 must be one JSON object"),
     ],
 )
 def test_a_file_of_cases_that_is_wrong_is_named_with_its_line(
