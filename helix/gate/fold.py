@@ -271,7 +271,10 @@ def _gaps(
     if not selected:
         gaps.append("no trace was evaluated")
     if plan.rows and not any(row.gating for row in plan.rows):
-        gaps.append("no criterion is eligible to gate (CRIT or HIGH; operator, observed, ratified)")
+        gaps.append(
+            "no criterion is eligible to gate (CRIT or HIGH; operator, observed, ratified): "
+            "helix criteria list SUITE says why"
+        )
     gating = [row for row in criteria if row.gating]
     if gating and selected and all(row.result == "na" for row in gating):
         gaps.append("no gating criterion applied to any trace")
