@@ -129,6 +129,14 @@ def test_a_cell_that_nobody_decided_is_incomplete_and_fails_the_session(
     assert "3 incomplete" in text and " failed" not in text
 
 
+def test_a_row_that_does_not_gate_says_so_behind_its_name(
+    pytester: pytest.Pytester, folder: Path
+) -> None:
+    (folder / "desk.suite.yaml").write_text(SUITE + JUDGED.replace("HIGH", "LOW"), encoding="utf-8")
+    text = pytester.runpytest(*BASE, *NOBODY, "-k", "polite").stdout.str()
+    assert "incomplete: LOW polite, not gating\n" in text
+
+
 def test_incomplete_can_be_an_expected_failure_that_still_has_its_reason(
     pytester: pytest.Pytester, folder: Path
 ) -> None:

@@ -167,7 +167,7 @@ def _lines_of(view: TraceView, cell: CellView) -> Iterator[str]:
     row, stated = cell.row.row, cell.row.criterion
     at = f" ({one_line(view.file)})" if view.file else ""
     gating = "" if row.gating else ", not gating"
-    yield f"{cell.standing}: {row.severity}{gating} {one_line(row.criterion_id)}"
+    yield f"{cell.standing}: {row.severity} {one_line(row.criterion_id)}{gating}"
     yield f"trace: {one_line(view.name)}{at}"
     if stated is not None and stated.statement:
         yield f"criterion: {one_line(stated.statement, 400)}"
