@@ -6,7 +6,6 @@ The trend stands beside the gate of later runs and enters none (METHOD 68, 70).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Final, Literal
 
@@ -14,7 +13,6 @@ from helix.errors import ArtifactError
 from helix.files import atomic_write, held
 from helix.model.audit import HISTORY, DeterminismScore, Reading, Trend
 from helix.model.lines import decode_line, encode_line
-from helix.model.scorecard import Ratio
 from helix.runs import RunFiles
 
 SHOWN: Final = 9
@@ -76,14 +74,16 @@ def trend(readings: Sequence[Reading]) -> Trend | None:
         readings=len(readings),
         latest=readings[-1],
         earlier=tuple(reversed(scores[-SHOWN - 1 : -1])),
-        direction=_direction(scores[-2], scores[-1]) if len(scores) > 1 else None,
+        direction=_direction(*readings[-2:]) if len(readings) > 1 else None,
     )
 
 
-def _direction(before: Ratio, now: Ratio) -> Literal["better", "same", "worse"] | None:
-    if not before.n or not now.n:
+def _direction(before: Reading, now: Reading) -> Literal["better", "same", "worse"] | None:
+    """Return how two scores of the same dimensions compare; what was not measured got no better."""
+    then, here = before.variance, now.variance
+    known = set(before.not_measured) == set(now.not_measured)
+    if not here.n or here.n != then.n or not known:
         return None
-    then, here = Fraction(before.k, before.n), Fraction(now.k, now.n)
-    if then == here:
+    if then.k == here.k:
         return "same"
-    return "better" if here < then else "worse"
+    return "better" if here.k < then.k else "worse"

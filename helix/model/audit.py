@@ -116,7 +116,7 @@ class Trend(Whole, frozen=True, kw_only=True):
     """The history of one subject and suite: the latest reading, and the scores before it.
 
     `earlier` has the latest first and at most nine; `readings` counts all. `direction` says how
-    the latest compares with the one before; null where nothing was measured in either.
+    the latest compares with the one before; null where not the same was measured in both.
     """
 
     readings: int

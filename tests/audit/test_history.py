@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,14 +63,23 @@ def test_the_trend_is_that_of_the_last_two_and_keeps_nine(scores: list[tuple[int
         return
     assert found.readings == len(scores)
     assert len(found.earlier) == min(9, len(scores) - 1)
-    shares = [None if not n else min(k, n) / n for k, n in scores[-2:]]
-    known = len(shares) == 2 and None not in shares
+    measured = [n for _, n in scores[-2:]]
+    known = len(measured) == 2 and measured[0] == measured[1] > 0
     assert (found.direction is not None) == known
     if known:
-        a, b = shares
-        assert a is not None and b is not None
+        a, b = (min(k, n) for k, n in scores[-2:])
         word = "same" if a == b else "better" if b < a else "worse"
         assert found.direction == word
+
+
+def test_what_was_not_measured_this_time_is_no_improvement() -> None:
+    before = line(3, 5)
+    for now in (line(0, 2), msgspec.structs.replace(line(0, 5), not_measured=("awareness",))):
+        found = trend([before, now])
+        assert found is not None and found.direction is None
+        assert all("than before" not in told for told in trend_told(found))
+    same = trend([before, line(0, 5)])
+    assert same is not None and same.direction == "better"
 
 
 def test_the_trend_is_told_in_sentences_that_keep_it_beside_the_gate() -> None:
