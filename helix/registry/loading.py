@@ -17,7 +17,7 @@ from typing import Any
 
 import pluggy
 
-from helix.errors import PluginError, UnknownNameError, unknown
+from helix.errors import PluginError, UnknownNameError, did_you_mean, unknown
 from helix.model.trace import Trace
 from helix.registry import hookspecs
 from helix.registry.hookspecs import KINDS
@@ -124,6 +124,8 @@ class Registry:
         table = self._table(kind)
         if name not in table:
             text = unknown(SINGULAR[kind], name, table)
+            if kind == "checks" and not did_you_mean(name, table):
+                text += "; one of your own needs checks.modules=[FILE.py]"
             broken = sorted({p.plugin for p in self.problems})
             if broken:
                 text += f"; plugins with problems: {', '.join(broken)} (see: helix plugins)"

@@ -40,6 +40,10 @@ def row(body: str) -> str:
             "    code_eval: {primitive: presense, field: output.response}\n",
             "s.yaml:7: A: code_eval.primitive: unknown check 'presense'; did you mean 'presence'?",
         ),
+        (
+            "    code_eval: {primitive: at-most-calls}\n",
+            "; one of your own needs checks.modules=[FILE.py]",
+        ),
         ("    code_eval: {primitive: presence}\n", "s.yaml:7: A: code_eval.field: is missing"),
         (
             "    code_eval:\n      primitive: presence\n      field: output.x\n"
