@@ -41,7 +41,8 @@ class RunLog:
         self._folder, self._started, self._command = folder, started, command
         self._aware = aware
         self._events = folder / "events.jsonl"
-        self._events.write_bytes(b"")
+        # In the place of whatever is there: a link that somebody left would be written through.
+        atomic_write(self._events, b"")
         self.event("started")
 
     def event(self, kind: str, **facts: Any) -> None:

@@ -18,7 +18,7 @@ PARTS = ("planted-0123456789", "cGxhbnRlZC0wMTIzNDU2Nzg5")
 TELLS = "import os\nKEY = os.environ['DESK_API_KEY']\n"
 CHECK = OWN.replace('return Decision("na", "never")', "raise ValueError(KEY)")
 CHANGE = Path(__file__).parents[1] / "cases" / "code_quality"
-RENDERERS = "report.out=[terminal,html,json,markdown,csv,junit,sarif,github-summary]"
+RENDERERS = "report.out=[terminal,html,json,markdown,csv,junit,sarif,github,annotations,otel]"
 
 
 @pytest.fixture
@@ -61,6 +61,7 @@ def holding(folder: Path) -> list[str]:
     ]
 
 
+READ = ["subject.traces=good.jsonl", "subject.purpose=greets"]
 JUDGED = ["subject.traces=good.jsonl", "criteria.file=judged.yaml"]
 COMMANDS = {
     "a judge that repeats it": ["evaluate", *JUDGED, *program("replies.py"), RENDERERS],
@@ -76,8 +77,8 @@ COMMANDS = {
     "checks that cannot be loaded": ["evaluate", "subject.traces=good.jsonl",
                                      "criteria.file=own.yaml", "checks.modules=broken.py"],
     "a sweep": ["evaluate", "-m", *JUDGED, *program("replies.py"), "sampling.seed=1,2"],
-    "discover": ["discover", "subject.traces=good.jsonl", *program("replies.py")],
-    "discover with a reader that dies": ["discover", "subject.traces=good.jsonl",
+    "discover": ["discover", *READ, *program("replies.py")],
+    "discover with a reader that dies": ["discover", *READ,
                                          *program("dies.py"), "limits.retries=0"],
     "validate": ["validate", *JUDGED, *program("replies.py"), "validation.labels=[labels.jsonl]",
                  "validation.split=all"],
@@ -92,7 +93,8 @@ COMMANDS = {
 def test_no_command_leaves_or_says_the_key_that_its_programs_tell(
     planted: Path, name: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    main(COMMANDS[name])
+    code = main(COMMANDS[name])
+    assert (code == 2) == name.endswith("loaded"), "".join(capfd.readouterr())
     said = "".join(capfd.readouterr())
     assert said
     assert not [part for part in PARTS if part in said]
