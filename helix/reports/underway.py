@@ -15,25 +15,28 @@ from helix.errors import ArtifactError
 from helix.model.lines import decode_line
 from helix.model.verdict import MatrixVerdictFile
 from helix.reports.html import environment
-from helix.reports.words import WORST_FIRST, Standing, counted
+from helix.reports.words import NOT_RECORDED, WORST_FIRST, Standing, counted
 from helix.runs import RunFiles
 
 EVERY: int = 2
 """Seconds after which the page loads itself again."""
 MOST_BYTES = 8_000_000
 LAST_EVENTS = 12
-_LONGEST_EVENT = 2_000
+_LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one look at a run shows; `counts` are the cells so far by how they stand."""
+    """What one look at a run shows; `counts` are the cells so far by how they stand.
+
+    `events` are the last things that happened, each with its time.
+    """
 
     title: str
     told: str
     counts: list[tuple[Standing, int]]
     facts: list[tuple[str, str | None]]
-    events: Sequence[str] = ()
+    events: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(slots=True)
@@ -67,7 +70,7 @@ class Watch:
     _events: _Tail = field(init=False)
     _standings: Counter[Standing] = field(default_factory=Counter)
     _traces: int = 0
-    _last: list[str] = field(default_factory=list)
+    _last: list[tuple[str, str]] = field(default_factory=list)
     _started: str | None = None
     _total: int | None = None
 
@@ -93,7 +96,7 @@ class Watch:
             event = _object(line)
             if event.get("kind") == "started":
                 self._begin(str(event.get("at")))
-            self._last = [*self._last, line[:_LONGEST_EVENT].decode("utf-8", "replace")]
+            self._last = [*self._last, _happened(event)]
             self._last = self._last[-LAST_EVENTS:]
 
     def _begin(self, at: str) -> None:
@@ -123,6 +126,15 @@ class Watch:
             return None
         replicates = sampling.get("replicates", 1)
         return chosen * replicates if isinstance(replicates, int) else None
+
+
+def _happened(event: dict[str, Any]) -> tuple[str, str]:
+    """Return when something happened, and what, with the figures that are told of it."""
+    more = ", ".join(f"{k} {event[k]}" for k in event if k not in ("at", "kind"))
+    what = str(event.get("kind", NOT_RECORDED))
+    return str(event.get("at", NOT_RECORDED))[:_LONGEST], (f"{what}: {more}" if more else what)[
+        :_LONGEST
+    ]
 
 
 def _object(line: bytes) -> dict[str, Any]:

@@ -246,6 +246,7 @@ def test_of_a_run_that_grows_each_line_is_counted_once(tmp_path: Path) -> None:
     events.write_text(json.dumps({**started, "note": "<b>\x1b[2J"}) + "\n", encoding="utf-8")
     seen = Watch(tmp_path).look()
     assert sum(n for _, n in seen.counts) == len(sample.line(0).dense_map)
+    assert list(seen.events) == [("2031-01-01T10:00", "started: note <b>\x1b[2J")]
     page = render_underway("</title><script>", seen).decode("utf-8")
     assert "<script" not in page and "<b>" not in page.partition("Last events")[2]
 
