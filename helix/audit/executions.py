@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from helix.audit import executor
 from helix.audit.conditions import Conditions, Program
+from helix.audit.masking import COMPARED
 from helix.children import kill_group
 from helix.errors import ExitCode, UsageError
 from helix.model.audited import Execution
@@ -75,6 +76,8 @@ class Executor:
             _without_secrets(place / name)
         kept = self.root / str(number)
         shutil.rmtree(kept, ignore_errors=True)
+        # A program may have removed it all.
+        place.mkdir(parents=True, exist_ok=True)
         os.replace(place, kept)
         return self._said(conditions, kept, late=late)
 
@@ -86,6 +89,8 @@ class Executor:
             failed = f"it did not end within {self.deadline_s:g} s"
         elif failed is None and not (kept / RUN / "scorecard.json").is_file():
             failed = f"it wrote no scorecard.json to {{out}} (exit {code}){_last(kept)}"
+        elif failed is None and (led := _led_out(kept)):
+            failed = f"{led} leads out of {{out}}: what stands elsewhere is no run of its own"
         elif failed is None and self.program.helix and code in _UNFINISHED:
             failed = f"the run is not whole (exit {code}){_last(kept)}"
         return Execution(
@@ -189,6 +194,13 @@ def _ended(task: dict[str, Any], environment: dict[str, str], deadline_s: float)
             # What it left running would go on writing where the next one is executed.
             kill_group(process)
     return True
+
+
+def _led_out(kept: Path) -> str | None:
+    """Return the name of the run or of an artifact that is a link to somewhere else."""
+    run, own = kept / RUN, kept.resolve()
+    places = (run, *(run / name for name in COMPARED))
+    return next((x.name for x in places if not x.resolve().is_relative_to(own)), None)
 
 
 def _identities(execution: Execution) -> Sequence[str]:

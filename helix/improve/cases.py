@@ -71,7 +71,7 @@ def _csv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         for row in reader:
             yield f"{path}:{reader.line_num}", {k: v for k, v in row.items() if k is not None}
     except csv.Error as error:
-        raise ConfigError(f"{path}:{reader.line_num} must be rows of CSV: {error}") from None
+        raise ConfigError(f"{path}:{reader.line_num + 1} must be rows of CSV: {error}") from None
 
 
 def _text(path: Path) -> str:

@@ -147,6 +147,31 @@ def test_who_compares_executions_makes_none_and_two_of_one_process_are_refused(
     assert told in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("shutil.rmtree(out.parent)", "wrote no scorecard.json"),
+        ("shutil.rmtree(out.parent.parent)", "wrote no scorecard.json"),
+        ("out.symlink_to(old)", "run leads out of {out}"),
+        ("shutil.copytree(old, out)\n(out / 'plan.json').symlink_to(old / 'plan.json')",
+         "plan.json leads out of {out}"),
+        ("out.write_text('a file')", "wrote no scorecard.json"),
+    ],
+)  # fmt: skip
+def test_a_run_that_is_gone_or_stands_elsewhere_is_none(
+    tmp_path: Path, code: str, told: str
+) -> None:
+    old = tmp_path / "old"
+    old.mkdir()
+    (old / "scorecard.json").write_text("{}", encoding="utf-8")
+    head = (
+        f"import pathlib, shutil, sys\nout, old = map(pathlib.Path, (sys.argv[-1], {str(old)!r}))\n"
+    )
+    found = executor(tmp_path, head + code, deadline_s=60.0).execute(Conditions("x"), 1)
+    assert found.failed is not None and told in found.failed
+    assert (old / "scorecard.json").exists()
+
+
 def test_what_another_program_says_of_a_run_may_be_anything(tmp_path: Path) -> None:
     run = tmp_path / "1" / "run"
     run.mkdir(parents=True)
