@@ -125,7 +125,11 @@ def test_names_of_tools_that_configuration_would_act_on_stay_out(
     ("given", "words", "told"),
     [
         ({}, [], "0 files that may be traces; say which"),
-        ({"runs/a.json": CHAT, "b/c.txt": "c"}, [], "traces; in folders below: runs; say which"),
+        (
+            {"runs/a.json": CHAT, "b/c.txt": "c", "run/plan.json": "{}"},
+            [],
+            "0 files that may be traces; in folders below: runs; say which",
+        ),
         ({"a.json": CHAT, "b.jsonl": CHAT}, [], "2 files that may be traces: a.json, b.jsonl"),
         ({"a.json": "{}"}, [], "no known trace format"),
         ({"a.json": CHAT}, ["none.json"], "none.json"),

@@ -116,7 +116,9 @@ def _choice(here: list[str]) -> str:
     folders = sorted(
         p.name
         for p in Path().iterdir()
-        if p.is_dir() and any(child.name.endswith(SUFFIXES) for child in p.glob("*"))
+        if p.is_dir()
+        and not (p / "plan.json").is_file()  # which a run holds
+        and any(child.name.endswith(SUFFIXES) for child in p.glob("*"))
     )
     return f"; in folders below: {', '.join(map(one_line, folders[:8]))}" if folders else ""
 
