@@ -46,13 +46,19 @@ class Work:
     _backends: dict[str, tuple[Judge, Backend]] = field(default_factory=dict)
 
     def open_judges(self) -> None:
-        """Open who is asked, where a row needs it, so that a wrong setting stops the run early."""
+        """Open who is asked, where a row needs it, so that a wrong setting stops the run early.
+
+        The reply cache is tried too, while what an earlier run left in the folder is still there.
+        """
         prepared = self.prepared
         if not prepared.judge.asks:
             return
         self._open("judge", prepared.judge, prepared.config.judge)
         if prepared.verifier is not None:
             self._open("verifier", prepared.verifier.judge, prepared.verifier.config)
+        if self._keeps:
+            with open_store(prepared.config, prepared.registry):
+                pass
 
     def _open(self, role: str, judge: Judge, section: JudgeConfig) -> None:
         config = self.prepared.config
@@ -60,6 +66,10 @@ class Work:
             section, config.paths.state, str(self.folder), config.limits.deadline_s
         )
         self._backends[role] = (judge, judge.open(settings))
+
+    @property
+    def _keeps(self) -> bool:
+        return any(judge.cacheable for judge, _ in self._backends.values())
 
     def carry_out(self, on_event: OnEvent | None, log: RunLog) -> UsageTotals:
         """Adjudicate every chosen trace and write the line artifacts; return what it used."""
@@ -117,7 +127,7 @@ class Work:
     def _askers(self, limits: Limits, stack: contextlib.ExitStack) -> dict[str, Asker]:
         config = self.prepared.config
         store = None
-        if any(judge.cacheable for judge, _ in self._backends.values()):
+        if self._keeps:
             store = stack.enter_context(open_store(config, self.prepared.registry))
         usable = is_usable if config.cache.refresh == "unusable" else None
         return {

@@ -24,6 +24,7 @@ from helix.errors import CacheError
 from helix.model.request import Question, Reply, Request
 
 FOLDER = "cache"
+DATABASE = "cache.db"
 LOCK_WAIT_S = 60.0
 _PROBE = "0" * 64
 
@@ -125,6 +126,11 @@ class DiskReplyCache:
         is noted beside the reply, so that it can become a recording.
         """
         text = _encoded(reply, asked)
+        if not (self.folder / DATABASE).exists():
+            raise CacheError(
+                f"the reply cache in {self.folder} is gone: it was removed or moved during the "
+                "run; put it back, or type the same command to begin a new one"
+            )
         with self._told():
             if instead_of is None:
                 if self._cache.add(key, text):
@@ -208,8 +214,8 @@ class DiskReplyCache:
         # A damaged table of settings sets any attribute of diskcache's to anything.
         except (sqlite3.DatabaseError, TypeError, AttributeError, ValueError) as error:
             raise CacheError(
-                f"the reply cache in {self.folder} cannot be used: {error}; if it is damaged, "
-                "move the folder away (kept replies are asked again) or set paths.state"
+                f"the reply cache in {self.folder} cannot be used: {error}; "
+                + _what_to_do(error, self.folder)
             ) from error
         except diskcache.Timeout as error:
             raise CacheError(
@@ -221,6 +227,22 @@ class DiskReplyCache:
                 f"the reply cache in {self.folder} cannot be opened: {error.strerror or error}; "
                 "set paths.state to a folder that can be written"
             ) from error
+
+
+def _what_to_do(error: Exception, folder: Path) -> str:
+    """Return what mends a fault of the database, by SQLite's own name of it."""
+    name = str(getattr(error, "sqlite_errorname", ""))
+    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
+        return (
+            "make room on its disk, or set paths.state to another; the same command goes on, and "
+            "asks for nothing that was kept"
+        )
+    if name.startswith(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_CANTOPEN")):
+        return f"make it writable (chmod -R u+rwX {folder}) or set paths.state; then run it again"
+    return (
+        f"if it is damaged, move the folder away (mv {folder} {folder}.damaged; kept replies are "
+        "asked again) or set paths.state"
+    )
 
 
 def open_cache(state_dir: str) -> DiskReplyCache:

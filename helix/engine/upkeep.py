@@ -16,12 +16,11 @@ from pathlib import Path
 
 import msgspec
 
-from helix.engine.cache import FOLDER, DiskReplyCache, Kept, decoded
+from helix.engine.cache import DATABASE, FOLDER, DiskReplyCache, Kept, decoded
 from helix.errors import CacheError, UsageError
 from helix.model.canonical import canonical_bytes, digest_bytes
 from helix.model.request import Question, Reply, Usage
 
-DATABASE = "cache.db"
 _ROWS = """
 SELECT key, value, store_time,
        typeof(key) = 'text' AND typeof(value) = 'text' AND filename IS NULL
