@@ -110,7 +110,8 @@ def _packages() -> Iterator[Finding]:
             yield Finding(f"extra {extra}", "ok", "installed")
             continue
         text = f"not installed ({', '.join(missing)}); {needed_by} needs it"
-        yield Finding(f"extra {extra}", "warn", text, f"pip install '{DISTRIBUTION}[{extra}]'")
+        fix = f"pip install '{DISTRIBUTION}[{extra}]', or in a checkout pip install '.[{extra}]'"
+        yield Finding(f"extra {extra}", "warn", text, fix)
 
 
 def _missing(names: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,22 @@ def examined(
     assert told["counts"] == {word: states.count(word) for word in ("ok", "warn", "fail")}
     assert all((one["fix"] is None) == (one["state"] == "ok") for one in told["findings"])
     return code, {one["about"]: one for one in told["findings"]}
+
+
+def test_an_extra_that_is_not_installed_has_a_command_for_a_checkout_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = metadata.distribution
+
+    def without_pyarrow(name: str) -> metadata.Distribution:
+        if name == "pyarrow":
+            raise metadata.PackageNotFoundError(name)
+        return there(name)
+
+    monkeypatch.setattr(metadata, "distribution", without_pyarrow)
+    _, found = examined(capsys, "judge=none")
+    assert found["extra parquet"]["state"] == "warn"
+    assert "in a checkout pip install '.[parquet]'" in found["extra parquet"]["fix"]
 
 
 def test_a_sound_installation_has_nothing_that_fails_and_nothing_is_left(
