@@ -7,6 +7,7 @@ print goes into the loop's folder.
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import shlex
@@ -16,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from helix.errors import ConfigError
+from helix.errors import ConfigError, TraceError
 from helix.files import atomic_write, file_name, is_file
 from helix.improve.cases import case_of
 from helix.improve.programs import MOST_BYTES, ProgramError, Programs
@@ -106,10 +107,14 @@ def _calling(target: str) -> list[str]:
 
 def _run_programs(words: Sequence[str], cases: Sequence[Case], context: SubjectContext) -> Fresh:
     programs = Programs()
-    files: dict[str, Path] = {}
+    files = _kept(cases, context)
     lost: dict[str, str] = {}
     with concurrent.futures.ThreadPoolExecutor(context.config.concurrency) as pool:
-        running = {pool.submit(_run_case, programs, words, c, context): c.id for c in cases}
+        running = {
+            pool.submit(_run_case, programs, words, case, context): case.id
+            for case in cases
+            if case.id not in files
+        }
         try:
             for done in concurrent.futures.as_completed(running):
                 try:
@@ -122,13 +127,33 @@ def _run_programs(words: Sequence[str], cases: Sequence[Case], context: SubjectC
     return Fresh(dict(sorted(files.items())), dict(sorted(lost.items())))
 
 
+def _kept(cases: Sequence[Case], context: SubjectContext) -> dict[str, Path]:
+    """Return the traces that are there already.
+
+    One that cannot be read, or bears the id of another, is no trace of its case; it is recorded
+    anew.
+    """
+    by_id: dict[str, list[str]] = {}
+    there = {case.id: file for case in cases if (file := _target(case, context)).is_file()}
+    registry = load() if there else None
+    for case, file in there.items():
+        assert registry is not None
+        with contextlib.suppress(TraceError):
+            found = list(Input.open(str(file), context.format, registry))
+            if len(found) == 1 and isinstance(found[0], Trace):
+                by_id.setdefault(found[0].id, []).append(case)
+    return {several[0]: there[several[0]] for several in by_id.values() if len(several) == 1}
+
+
+def _target(case: Case, context: SubjectContext) -> Path:
+    return context.folder / f"{file_name(case.id)}.json"
+
+
 def _run_case(
     programs: Programs, words: Sequence[str], case: Case, context: SubjectContext
 ) -> Path:
-    """Record one case as one file; what is there already is kept, what is half made is not."""
-    target = context.folder / f"{file_name(case.id)}.json"
-    if target.is_file():
-        return target
+    """Record one case as one file; what is half made is not kept."""
+    target = _target(case, context)
     for old in context.aside.glob(f"*-{target.name}"):
         old.unlink()
     # What a killed loop left running goes on writing under a name of its own.

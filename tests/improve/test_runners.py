@@ -99,12 +99,25 @@ def test_a_program_without_a_trace_loses_its_case_alone(
 
 
 def test_a_trace_that_is_there_is_not_recorded_again(tmp_path: Path) -> None:
-    words = program(tmp_path, "print('first')")
-    where = context(tmp_path, command=words)
+    said = trace("%s", task="%s")
+    text = f"import json, sys; print({said!r} % (json.load(sys.stdin)['id'], sys.argv[1]))"
+    where = context(tmp_path, command=[*program(tmp_path, text), "first"])
     runners.run_command(CASES, where)
-    program(tmp_path, "print('second')")
+    fresh = runners.run_command(CASES, context(tmp_path, command=[*where.config.command[:2], "2"]))
+    read = [json.loads(path.read_text("utf-8")) for path in fresh.files.values()]
+    assert [(one["id"], one["task"]) for one in read] == [("a/b", "first"), ("ü", "first")]
+
+
+@pytest.mark.parametrize("first", ["no trace", "[", '{"id": "a/b"}', "SAME"])
+def test_what_is_no_trace_of_its_case_is_recorded_anew(tmp_path: Path, first: str) -> None:
+    said = trace("same") if first == "SAME" else first
+    where = context(tmp_path, command=program(tmp_path, f"print({said!r})"))
+    runners.run_command(CASES, where)
+    said = trace("%s")
+    program(tmp_path, f"import json, sys; print({said!r} % json.load(sys.stdin)['id'])")
     fresh = runners.run_command(CASES, where)
-    assert {path.read_text("utf-8") for path in fresh.files.values()} == {"first\n"}
+    read = {case: json.loads(file.read_text("utf-8"))["id"] for case, file in fresh.files.items()}
+    assert read == {"a/b": "a/b", "ü": "ü"}
 
 
 def test_a_function_runs_as_it_stands_and_leaves_no_bytecode(tmp_path: Path) -> None:
