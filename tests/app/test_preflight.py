@@ -61,7 +61,7 @@ ATTACKS: dict[str, tuple[Any, str]] = {
     "hydra.sweeper.params": ({"hydra.verbose": RUNS}, "params.hydra.verbose._target_ is refused"),
     "hydra.launcher": ({"_target_": "os.system"}, "hydra/launcher must be one of basic"),
     "hydra.searchpath": (["pkg://theirpackage"], "hydra.searchpath is only supported"),
-    "hydra.run.dir": ("/tmp/theirs", "hydra.run.dir must stay below the current folder"),
+    "hydra.run.dir": ("/theirs", "hydra.run.dir must stay below the current folder"),
     "hydra.run.dir up": ("outputs/../../up", "hydra.run.dir must stay below the current folder"),
     "hydra.run.dir key": ("${oc.env:DESK_API_KEY}", "hydra.run.dir holds the value of DESK_API"),
     "report.to": ({"html": "../theirs.html"}, "report.to.html must stay below the current folder"),
@@ -219,9 +219,9 @@ def test_the_command_line_may_write_where_no_file_may(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("key", "value", "told"),
-    [("dir", "/tmp/theirs", "hydra.sweep.dir must stay below the current folder"),
+    [("dir", "/theirs", "hydra.sweep.dir must stay below the current folder"),
      ("subdir", "../${hydra.job.num}", "hydra.sweep.subdir must stay below"),
-     ("subdir", "/tmp/theirs/${hydra.job.num}", "hydra.sweep.subdir must stay below")],
+     ("subdir", "/theirs/${hydra.job.num}", "hydra.sweep.subdir must stay below")],
 )  # fmt: skip
 def test_a_sweep_stays_below_its_folder(folder: Path, key: str, value: str, told: str) -> None:
     put(folder, "experiment/bad.yaml", {"hydra": {"sweep": {key: value}}})
