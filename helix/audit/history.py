@@ -11,7 +11,13 @@ from typing import Final, Literal
 
 from helix.errors import ArtifactError
 from helix.files import atomic_write, held
-from helix.model.audit import HISTORY, DeterminismScore, Reading, Trend
+from helix.model.audit import (
+    AUDIT_SCHEMA_VERSION,
+    HISTORY,
+    DeterminismScore,
+    Reading,
+    Trend,
+)
 from helix.model.lines import decode_line, encode_line
 from helix.runs import RunFiles
 
@@ -59,9 +65,15 @@ def remembered(state: str | Path, subject: str, suite: str) -> tuple[Reading, ..
         if not line.strip():
             continue
         try:
-            found.append(decode_line(line, Reading))
+            one = decode_line(line, Reading)
         except ValueError as error:
             raise ArtifactError(f"{file}, line {number} is damaged: {error}") from None
+        if one.schema_version.partition(".")[0] != AUDIT_SCHEMA_VERSION.partition(".")[0]:
+            raise ArtifactError(
+                f"{file}, line {number} must have schemaVersion {AUDIT_SCHEMA_VERSION} "
+                f"(got {one.schema_version})"
+            )
+        found.append(one)
     return tuple(one for one in found if (one.subject, one.suite) == (subject, suite))
 
 

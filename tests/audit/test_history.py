@@ -54,6 +54,16 @@ def test_a_damaged_history_is_named_with_its_line(tmp_path: Path) -> None:
         remembered(tmp_path, "s", "desk")
 
 
+def test_a_line_of_another_version_is_refused_and_not_read_as_if_it_were_known(
+    tmp_path: Path,
+) -> None:
+    file = remember(tmp_path, line(1))
+    remember(tmp_path, msgspec.structs.replace(line(2), schema_version="2.0"))
+    with pytest.raises(ArtifactError, match=r"line 2 must have schemaVersion 1\.0 \(got 2\.0\)"):
+        remembered(tmp_path, "s", "desk")
+    assert file.read_bytes().count(b"\n") == 2
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=14))
 def test_the_trend_is_that_of_the_last_two_and_keeps_nine(scores: list[tuple[int, int]]) -> None:
