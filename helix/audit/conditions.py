@@ -13,12 +13,9 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, get_args
-
-from helix.model.config import Vary
+from typing import Final
 
 LISTING: Final = Path(__file__).parent / "listing"
-VARIED: Final[tuple[str, ...]] = get_args(Vary)
 _SET: Final = {"PYTHONHASHSEED": "0", "TZ": "UTC0", "LC_ALL": "C.UTF-8"}
 _UNSET: Final = ("PYTHONUTF8", "PYTHONCOERCECLOCALE", "LANGUAGE")
 _CHANGED: Final[Mapping[str, Mapping[str, str]]] = {

@@ -90,7 +90,6 @@ class _Talk:
     def __init__(self, process: subprocess.Popen[bytes], given: bytes) -> None:
         self.said, self.complaint = bytearray(), bytearray()
         self.too_much = False
-        self._process = process
         assert process.stdin and process.stdout and process.stderr
         self._threads = [
             threading.Thread(target=self._feed, args=(process.stdin, given), daemon=True),

@@ -12,7 +12,7 @@ from helix.model.verdict import Shape
 IMPROVEMENT_SCHEMA_VERSION = "1.0"
 Target = Literal["agentspec", "impl"]
 StepName = Literal[
-    "began", "recorded", "evaluated", "told-apart", "scored", "calibrated", "requested", "answered",
+    "began", "evaluated", "told-apart", "scored", "calibrated", "requested", "answered",
     "unchanged", "changed", "ended",
 ]  # fmt: skip
 Ending = Literal[
@@ -78,7 +78,6 @@ class Step(Shape, frozen=True, kw_only=True):
     subject: SubjectMark | None = None
     repeat: int | None = None
     settled: bool | None = None
-    lost: tuple[Lost, ...] = ()
     score: Score | None = None
     criteria: tuple[str, ...] = ()
     request: str | None = None
