@@ -158,6 +158,8 @@ class _Loop:
         elif mark.files != self.past.mark.files and not self.past.open:
             self.tell("the subject's files have changed: it is measured anew")
             self._note(self._step("changed", subject=self._named(mark)))
+        if self.own.repeats == 1:
+            self.tell("improve.repeats=1 measures no variance: accuracy is that of one run a case")
         self._anew()
 
     def _recalled(self) -> Ending | None:

@@ -293,7 +293,9 @@ def test_people_record_traces_and_write_the_response(tmp_path: Path) -> None:
     (here / "suite.yaml").write_text(PRESENCE, "utf-8")
     own = {"subject": "human", "engineer": "human", "subject_files": [], "repeats": 1}
     settings = bench.config(tmp_path, own, subject={"name": "desk", "version": "v1"})
-    waits = bench.run(tmp_path, settings)
+    told: list[str] = []
+    waits = bench.run(tmp_path, settings, tell=told.append)
+    assert "improve.repeats=1 measures no variance" in told[0]
     assert (waits.record.ending, waits.exit_code) == ("traces", ExitCode.WAITING)
     assert "mug, lamp" in waits.told[0] and "cases.jsonl" in waits.told[0]
     swing = tmp_path / "loop" / "swing-1"
