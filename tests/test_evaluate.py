@@ -413,7 +413,7 @@ def test_a_dry_run_over_recordings_says_that_nobody_is_asked(folder: Path) -> No
         }
     )
     told = estimate(config, registry.load()).text()
-    assert "none is asked live" in told and "to ask" not in told
+    assert "asks nobody live" in told and "to ask" not in told
 
 
 def test_a_run_over_no_traces_that_left_no_folder_has_no_verdicts(folder: Path) -> None:
