@@ -17,7 +17,8 @@ from helix.redaction import redacted
 
 MOST_BYTES = 64_000_000
 TOLD_BYTES = 64_000
-TOLD_CHARACTERS = 300
+# A reason that is kept is cut behind its 300th character, and how it ended stands before this.
+TOLD_CHARACTERS = 220
 _LOOK_S = 0.05
 
 

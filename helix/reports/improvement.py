@@ -12,6 +12,7 @@ from fractions import Fraction
 from helix.improve import ChangeRequest
 from helix.improve.request import WORDS, Evidence, FailingCase
 from helix.model.improvement import Asked, Ending, Improvement, Score, Swing
+from helix.model.lines import LONGEST_REASON
 from helix.model.scorecard import Ratio
 from helix.reports.documents import escape_markdown, fence
 from helix.reports.html import environment
@@ -21,7 +22,6 @@ from helix.reports.words import columns, counted, duration, wrapped
 
 NOT_MEASURED = "not measured"
 SHOWN = 5
-LONGEST_REASON = 400
 ENDINGS: dict[Ending, str] = {
     "full-green": "full green: every case is stable, and accuracy reaches its target",
     "clock": "stopped: improve.max_minutes are used up",

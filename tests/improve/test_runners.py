@@ -79,6 +79,7 @@ def test_what_a_killed_loop_left_half_made_is_no_trace_and_does_not_stay(tmp_pat
     [
         ("print()", "printed no trace"),
         ("raise SystemExit('out of mugs')", "out of mugs"),
+        ("raise SystemExit('at work ' * 99 + 'out of mugs')", "at work out of mugs"),
         ("import time; time.sleep(600)", "did not end within 0.5 seconds"),
     ],
 )

@@ -75,7 +75,7 @@ def test_hostile_text_acts_nowhere() -> None:
 
 
 def test_the_last_words_of_a_program_that_failed_are_told_whole() -> None:
-    reason = f"python3 exited with status 1: {'at work ' * 36}KeyError: 'mug'"
+    reason = f"python3 exited with status 1: {'at work ' * 30}KeyError: 'mug'"
     lost = (Lost(case="mug", repeat=1, reason=reason),)
     text = improvement_text(loop(swings=(Swing(swing=1, score=score(lost=lost)),)), [], [])
     assert "KeyError: 'mug'" in " ".join(text.split())
