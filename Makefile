@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow dask model node screenshots lint lock clean
+.PHONY: help demo test slow dask model node screenshots lint lock advisories clean
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH
 
@@ -57,8 +57,17 @@ lock: ## pin what pyproject.toml asks for, with hashes; keeps pins that still fi
 	@CUSTOM_COMPILE_COMMAND='make lock' $(COMPILE) $(ARGS) --extra dev -c requirements.lock \
 		-o requirements-dev.lock pyproject.toml
 
+advisories: .venv-audit/stamp ## ask whether a package that requirements.lock pins is known to be bad
+	@.venv-audit/bin/pip-audit -r requirements.lock --no-deps --disable-pip --format json \
+		--progress-spinner off 2>/dev/null | .ci/advisories
+
+.venv-audit/stamp: | $(BIN)/python
+	@$(BIN)/python -m venv .venv-audit
+	@.venv-audit/bin/python -m pip install --quiet --disable-pip-version-check 'pip-audit>=2.9,<3' \
+		&& touch $@ || echo "pip-audit is not to be had here" >&2
+
 clean: ## remove the environments and caches, not the outputs
-	rm -rf .node .venv .venv-dask .venv-lock .venv-model .hypothesis .import_linter_cache \
+	rm -rf .node .venv .venv-audit .venv-dask .venv-lock .venv-model .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache \
 		.ruff_cache build dist
 

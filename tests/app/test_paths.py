@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from helix.app.cli import main
 from tests.app.test_run import JUDGED, SUITE, here, trace
+from tests.improve import bench
 
 __all__ = ["here"]
 IDS = [
@@ -97,6 +99,20 @@ def test_a_link_in_a_run_directory_is_replaced_and_never_written_through(
         path.symlink_to(victim)
     assert main(words) in (0, 2)
     assert {path.read_text("utf-8") for path in (here / "victims").iterdir()} == {"mine"}
+
+
+def test_no_id_of_a_case_leads_out_of_the_loops_folder(deep: Path, tmp_path: Path) -> None:
+    bench.desk(deep)
+    cases = (deep / "desk" / "cases.jsonl").read_text(encoding="utf-8").splitlines()
+    case = json.dumps(json.loads(cases[0]) | {"id": "../../../../up"})
+    (deep / "odd-cases.jsonl").write_text(case + "\n", encoding="utf-8")
+    before = set(tmp_path.rglob("*"))
+    main(["improve", "improve.subject=command", "improve.cases=odd-cases.jsonl", "judge=none",
+          f"improve.command=[{sys.executable},desk/agent.py,1]", "improve.repeats=2",
+          "criteria.file=desk/suite.yaml", "hydra.run.dir=out/loop"])  # fmt: skip
+    made = {path.relative_to(deep).parts for path in set(tmp_path.rglob("*")) - before}
+    assert {parts[0] for parts in made} <= {"out", ".helix"}
+    assert [parts[-1] for parts in made if parts[-1].startswith("up-")]
 
 
 @pytest.mark.parametrize("name", ["../evaluate/run", "a/../../b", ".."])

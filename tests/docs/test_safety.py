@@ -17,6 +17,7 @@ ASIDE = {
     "test_a_file_of_any_group_reaches_hydra_no_more_than_an_experiment",
     "test_a_job_of_a_sweep_brings_in_nothing_that_the_sweep_may_not",
     "test_a_yaml_tag_makes_no_object",
+    "test_no_id_of_a_trace_or_a_row_leads_out_of_the_folders",
     "test_the_command_line_may_write_where_no_file_may",
 }
 
