@@ -67,6 +67,8 @@ def _dispatched(words: list[str]) -> ExitCode:
         return ExitCode(_launch().complete(words, list(HYDRA)))
     if first == "audit" and rest[:1] and rest[0] in AUDITS:
         return _plain("audits", rest)
+    if first == "audit" and rest[:1] and rest[0].isalpha():
+        raise UsageError(unknown("audit", rest[0], AUDITS))
     if first in HYDRA:
         return _hydra(first, rest)
     if first in PLAIN:

@@ -196,3 +196,11 @@ def test_the_plain_audits_are_told_from_the_audit_of_executions(
     assert capsys.readouterr().out.startswith(f"usage: helix audit {word}")
     assert main(["audit", "--help"]) == 0
     assert f"helix audit {word} " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("word", "near"), [("difff", "diff"), ("Variance", "variance")])
+def test_a_mistyped_audit_is_told_the_nearest(
+    word: str, near: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["audit", word, "A", "B"]) == 2
+    assert f"did you mean '{near}'?" in capsys.readouterr().err
