@@ -393,7 +393,7 @@ def test_a_terminal_sees_progress_and_is_left_clean(here: Path) -> None:
     os.close(leader)
     assert done.returncode == 3
     assert re.search(r"\d of \d traces; waiting for judge \d", shown)
-    assert shown.endswith("\r\x1b[K")
+    assert shown.endswith("\x1b[?25h\r\x1b[1A\x1b[2K"), "no line, and the cursor is back"
 
 
 def test_an_interruption_exits_130_and_leaves_an_unfinished_run(here: Path) -> None:
