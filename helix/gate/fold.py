@@ -203,6 +203,7 @@ def _count(
                 unsteady=not tally.row.steady and unsteady(repeats, criterion),
             )
             tally.not_adjudicated += max(0, plan.replicates - len(repeats))
+            tally.unseen += all(criterion in line.not_adjudicated for line in repeats)
         yield trace
     run.causes = +run.causes
 
@@ -241,6 +242,7 @@ def _absent(plan: FoldPlan, rows: dict[str, RowTally], entry: ManifestEntry) -> 
     for tally in rows.values():
         tally.add(entry.id, task_of(entry), "uncertain", plan.known)
         tally.not_adjudicated += plan.replicates
+        tally.unseen += 1
 
 
 def _components(criteria: tuple[CriterionRow, ...]) -> tuple[ComponentResult, ...]:

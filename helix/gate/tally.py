@@ -58,6 +58,7 @@ class RowTally:
     kept: dict[str, list[CellState]] = field(default_factory=dict)
     by_code: dict[str, list[CellState]] = field(default_factory=dict)
     not_adjudicated: int = 0
+    unseen: int = 0
     failing: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
     aside: dict[str, list[CellState]] = field(default_factory=dict)
@@ -126,6 +127,7 @@ class RowTally:
             counts=Counts(pass_=c["pass"], fail=c["fail"], uncertain=c["uncertain"], na=c["na"]),
             prevalence=Ratio(k=c["fail"], n=c["pass"] + c["fail"]),
             not_adjudicated=self.not_adjudicated,
+            unseen=self.unseen,
             grounded=Ratio(k=self.grounded, n=self.decided),
             reason=reason,
             grounding=self.row.grounding,

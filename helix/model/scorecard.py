@@ -115,7 +115,8 @@ class Variance(Whole, frozen=True, kw_only=True):
 class CriterionRow(Whole, frozen=True, kw_only=True):
     """One criterion over all traces: folded result, cell counts, k failing of n decided.
 
-    `grounded` are the decided verdicts whose evidence all resolves.
+    `grounded` are the decided verdicts whose evidence all resolves. `notAdjudicated` counts cells,
+    `unseen` the traces that nobody adjudicated in any repeat.
 
     `gate` is what the row does to its component after waivers and baseline; null does not gate.
     `waived` counts the cells that a waiver vouches for, by state. Against a baseline, `known`
@@ -135,6 +136,7 @@ class CriterionRow(Whole, frozen=True, kw_only=True):
     counts: Counts
     prevalence: Ratio
     not_adjudicated: int = 0
+    unseen: int = 0
     grounded: Ratio | None = None
     reason: str | None = None
     grounding: str | None = None

@@ -80,11 +80,11 @@ def _markdown(report: Run) -> Iterator[str]:
     yield "| criterion | severity | gating | result | fail | uncertain | pass | na | judge |"
     yield "|---|---|---|---|--:|--:|--:|--:|---|"
     for row in card.criteria:
-        n = row.counts
+        n, folded = row.counts, summary.folded(row)
         gating = "yes" if row.gating else "no"
         yield (
             f"| {md(row.criterion_id)} | {md(row.severity)} | {gating} "
-            f"| {SYMBOLS[row.result]} {row.result} "
+            f"| {SYMBOLS[folded]} {folded} "
             f"| {n.fail} | {n.uncertain} | {n.pass_} | {n.na} "
             f"| {md(summary.standing(row) or ('code' if row.klass == 'code' else 'nobody'))} |"
         )

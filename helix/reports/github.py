@@ -152,10 +152,10 @@ def _criteria(run: RunStream) -> Iterator[str]:
     yield "| criterion | severity | gating | result | fail | uncertain | pass | na |"
     yield "|---|---|---|---|--:|--:|--:|--:|"
     for view in rows[:SHOWN_CRITERIA]:
-        row, n = view.row, view.row.counts
+        row, n, folded = view.row, view.row.counts, summary.folded(view.row)
         yield (
             f"| {md(one_line(row.criterion_id, LONGEST_NAME))} | {md(row.severity)} "
-            f"| {'yes' if row.gating else 'no'} | {SYMBOLS[row.result]} {row.result} "
+            f"| {'yes' if row.gating else 'no'} | {SYMBOLS[folded]} {folded} "
             f"| {n.fail:,} | {n.uncertain:,} | {n.pass_:,} | {n.na:,} |"
         )
     yield ""

@@ -10,7 +10,7 @@ from helix.model.scorecard import CriterionRow, JudgeRecord, Quality, Ratio, Sco
 from helix.model.verdict import Scan
 from helix.reports.repeated import flips as flips
 from helix.reports.visible import one_line
-from helix.reports.words import NOT_RECORDED, counted, money
+from helix.reports.words import NOT_RECORDED, Standing, counted, money
 
 
 def gate_reason(card: Scorecard, baseline: str | None = None) -> str:
@@ -98,6 +98,16 @@ def _waiver(waiver: Mapping[str, Any]) -> str:
     until = "expired" if waiver.get("expired") else "until"
     because = f" ({waiver['reason']})" if waiver.get("reason") else ""
     return f"{waiver['criterion']}{on} by {waiver['by']}, {until} {waiver['expires']}{because}"
+
+
+def folded(row: CriterionRow) -> Standing:
+    """Return how a criterion stands over its traces: `incomplete` where nobody looked at one.
+
+    It is `uncertain` where somebody looked at any of the traces that leave it undecided.
+    """
+    if row.result == "uncertain" and row.unseen and row.unseen == row.counts.uncertain:
+        return "incomplete"
+    return row.result
 
 
 def fails_on(row: CriterionRow, lines: int) -> str:

@@ -23,6 +23,7 @@ from helix.model.verdict import (
     Verification,
     Verifying,
 )
+from helix.reports.summary import folded
 from helix.stats import Share
 
 WHOLE = Fidelity(complete=True)
@@ -280,6 +281,31 @@ def test_a_repeat_that_never_came_is_not_adjudicated_in_its_row_too() -> None:
     card = result([gate_row()], [line("t0", {"c1": "pass"})], replicates=3)
     assert card.criteria[0].not_adjudicated == card.cells.not_adjudicated == 2
     assert card.blocked.by_cause == {}
+
+
+@pytest.mark.parametrize(
+    ("cells", "unseen", "told"),
+    [
+        (["lost"], 1, "incomplete"),
+        (["pass", "lost"], 1, "incomplete"),
+        (["uncertain", "lost"], 1, "uncertain"),
+        (["uncertain"], 0, "uncertain"),
+        (["fail", "lost"], 1, "fail"),
+        (["na"], 0, "na"),
+    ],
+)
+def test_a_criterion_is_told_incomplete_where_nobody_looked_at_what_it_leaves_undecided(
+    cells: list[str], unseen: int, told: str
+) -> None:
+    lines = [line(f"t{n}", {"c1": state}) for n, state in enumerate(cells)]
+    row = result([gate_row()], lines).criteria[0]
+    assert (row.unseen, folded(row)) == (unseen, told)
+
+
+def test_a_trace_that_some_repeat_looked_at_is_seen() -> None:
+    lines = [line("t0", {"c1": "pass"}), line("t0", {"c1": "lost"}, replicate=1)]
+    row = result([gate_row()], lines, replicates=2).criteria[0]
+    assert (row.unseen, row.result, folded(row)) == (0, "uncertain", "uncertain")
 
 
 def test_a_repeat_that_nobody_adjudicated_does_not_flap() -> None:
