@@ -22,7 +22,7 @@ def said(project: Path, text: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("others", [[], [GOOD], [UNSEEN, GOOD]])
-def test_a_package_that_is_known_to_be_bad_fails_the_checks(project: Path, others: Any) -> None:
+def test_a_package_that_is_known_to_be_bad_fails_the_audit(project: Path, others: Any) -> None:
     code, text = said(project, json.dumps({"dependencies": [*others, BAD]}))
     assert (code, text.splitlines()[0]) == (1, "toy 1: TOY-1, mended in 2")
 
