@@ -114,7 +114,7 @@ class Pages:
                 self._maker.start()
             return self._ready
 
-    def underway(self) -> bytes:
+    def underway(self, *, still: bool = False) -> bytes:
         """Return the page that says how far the run, or the making of its pages, is."""
         if not (self.folder / "scorecard.json").is_file():
             with self._lock:
@@ -123,7 +123,7 @@ class Pages:
             seen = Seen("No report", self._fault, [], [])
         else:
             seen = Seen("The run has ended", "Its pages are being made.", [], [])
-        return render_underway(os.fspath(self.folder), seen)
+        return render_underway(os.fspath(self.folder), seen, still=still)
 
     def page(self, name: str) -> bytes | None:
         """Return a page by its name; None where there is none, and for what is no plain file."""

@@ -27,8 +27,8 @@ POLICY = (
 class Source(Protocol):
     """Where the pages come from."""
 
-    def underway(self) -> bytes:
-        """Return the page that says how far the run is."""
+    def underway(self, *, still: bool = False) -> bytes:
+        """Return the page that says how far the run is; a `still` one is not loaded again."""
 
     def page(self, name: str) -> bytes | None:
         """Return a page by its name; None where there is none."""
@@ -49,7 +49,8 @@ def listen(source: Source, port: int) -> Listening:
     async def first(request: Request) -> Response:
         if await run_in_threadpool(source.page, "report.html") is not None:
             return RedirectResponse("/report.html", status_code=303)
-        return _html(await run_in_threadpool(source.underway))
+        still = "still" in request.query_params
+        return _html(await run_in_threadpool(lambda: source.underway(still=still)))
 
     async def shown(request: Request) -> Response:
         name = request.url.path.removeprefix("/")

@@ -145,7 +145,10 @@ def _object(line: bytes) -> dict[str, Any]:
     return found
 
 
-def render_underway(folder: str, seen: Seen) -> bytes:
-    """Return the page of a run that is being written, or that waits for its pages."""
+def render_underway(folder: str, seen: Seen, *, still: bool = False) -> bytes:
+    """Return the page of a run that is being written, or that waits for its pages.
+
+    It loads itself again every few seconds, unless it is to stand `still` for whoever reads it.
+    """
     page = environment().get_template("underway.html.j2")
-    return page.render(folder=folder, seen=seen, every=EVERY).encode("utf-8")
+    return page.render(folder=folder, seen=seen, every=None if still else EVERY).encode("utf-8")

@@ -203,6 +203,8 @@ def test_a_run_that_is_being_written_says_how_far_it_is_and_then_shows_its_repor
         page = get(server, "/")[2].decode("utf-8")
         assert "Running" in page and "0 traces adjudicated so far" in page
         assert 'http-equiv="refresh"' in page and "<script" not in page
+        still = get(server, "/?still")[2].decode("utf-8")
+        assert "0 traces adjudicated so far" in still and 'http-equiv="refresh"' not in still
         for name in ("plan.json", "manifest.jsonl"):
             shutil.copy(done / name, run / name)
         (run / "verdicts.part").write_bytes(lines[0] + lines[1][:20])
