@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from helix.files import is_file
 from helix.model.canonical import digest
 from helix.model.request import Reply, Request, Unavailable
 from helix.registry import JudgeSettings
+from helix.registry.code import module_of
 
 DEFAULT_FUNCTION = "judge"
 Script = Callable[[Request], Any]
@@ -120,13 +119,9 @@ def _load(section: str, script: str) -> Script:
 def _run(section: str, path: Path) -> dict[str, Any]:
     # A name of its own per file, registered, so that the script may define dataclasses.
     name = f"helix_script_{digest(str(path.resolve()))[:16]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        return vars(module_of(path, name))
     except (Exception, SystemExit) as error:
         raise ConfigError(
             f"{section}.script {path} could not be loaded: {type(error).__name__}: {error}"
         ) from error
-    return vars(module)

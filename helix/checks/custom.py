@@ -14,9 +14,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
-import importlib.util
 import inspect
-import sys
 import traceback
 import typing
 from collections.abc import Callable, Iterable
@@ -31,6 +29,7 @@ from helix.errors import ConfigError, did_you_mean
 from helix.files import is_file
 from helix.model.trace import Trace
 from helix.registry import Check, CheckContext, Decision, Registry
+from helix.registry.code import module_of
 
 _MARK = "_helix_check"
 _GIVEN = ("trace", "params", "context")
@@ -131,17 +130,12 @@ def _load_file(entry: str, base_dir: str | Path) -> ModuleType:
     path = path.resolve()
     key = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()
     name = f"_helix_checks_{key[:_DIGEST_DIGITS]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    if path.suffix != ".py":
         raise ConfigError(f"checks.modules: {entry} must be a Python file (NAME.py)")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        return module_of(path, name)
     except (Exception, SystemExit) as error:
-        del sys.modules[name]
         raise ConfigError(f"checks.modules: {entry}{_failed(error, str(path))}") from error
-    return module
 
 
 def _load_module(entry: str) -> ModuleType:

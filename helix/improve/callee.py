@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,8 @@ def function(target: str) -> Callable[[Any], Any]:
     file, _, name = target.rpartition(":")
     path = Path(file).resolve()
     sys.path.insert(0, str(path.parent))
+    # Bytecode that an earlier version left would pass for this one's within the same second.
+    sys.pycache_prefix = os.devnull
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
