@@ -47,8 +47,11 @@ def subject_conforms(
             require(fresh.waiting and fresh.told, f"{who} must say which cases wait, and for what")
             return
         require(not fresh.lost and not fresh.waiting, f"{who} must run every case (lost: {fresh})")
-        for case, file in fresh.files.items():
-            _is_one_trace(who, case, file, format)
+        ids = [_one_trace(who, case, file, format).id for case, file in fresh.files.items()]
+        require(
+            len(set(ids)) == len(ids),
+            f"{who}: the trace of each case must bear an id of its own (got {ids})",
+        )
         before = _written(fresh)
         second = item.run(cases, context)
         require(
@@ -75,10 +78,9 @@ def _accounts(who: str, cases: Sequence[Case], fresh: Fresh) -> None:
     )
 
 
-def _is_one_trace(who: str, case: str, file: Path, format: str) -> None:
+def _one_trace(who: str, case: str, file: Path, format: str) -> Trace:
     require(file.is_file(), f"{who}: the trace of case {case!r} is not there")
     found = list(Input.open(str(file), format, load([])))
-    require(
-        len(found) == 1 and isinstance(found[0], Trace),
-        f"{who}: the file of case {case!r} must hold one trace (got {len(found)})",
-    )
+    if len(found) == 1 and isinstance(found[0], Trace):
+        return found[0]
+    raise AssertionError(f"{who}: the file of case {case!r} must hold one trace (got {len(found)})")

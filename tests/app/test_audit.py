@@ -172,7 +172,7 @@ def test_a_live_judge_is_warned_about(
         (["audit.command=[x,{out}]", "audit.defects=none.yaml"], "'none.yaml' cannot be read"),
         (["audit.vary=[locales]"], "audit.vary"),
         (["audit.times=1"], "audit.times"),
-        (["dif", "a", "b"], "'dif' must be KEY=VALUE"),
+        (["dif", "a", "b"], "unknown audit 'dif'; did you mean 'diff'?"),
     ],
 )
 def test_what_cannot_be_audited_is_usage(

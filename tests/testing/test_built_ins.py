@@ -131,14 +131,16 @@ def test_every_label_source_conforms(item: Any) -> None:
 
 ECHO = """\
 import json, sys
-print(json.dumps({"schemaVersion": "1.0", "id": "r", "input": json.load(sys.stdin), "output": {}}))
+case = json.load(sys.stdin)
+print(json.dumps({"schemaVersion": "1.0", "id": case["id"], "input": case, "output": {}}))
 """
 
 
 def test_every_way_to_run_a_subject_conforms(tmp_path: Path) -> None:
     (tmp_path / "echo.py").write_text(ECHO, encoding="utf-8")
     (tmp_path / "call.py").write_text(
-        "def run(case): return {'schemaVersion': '1.0', 'id': 'r', 'input': case, 'output': {}}\n",
+        "def run(case):\n    return {'schemaVersion': '1.0', 'id': case['id'], "
+        "'input': case, 'output': {}}\n",
         encoding="utf-8",
     )
     sections: dict[str, dict[str, Any]] = {

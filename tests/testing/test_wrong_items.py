@@ -512,11 +512,14 @@ def test_a_label_source_whose_rules_are_none_fails() -> None:
 # Subject runners.
 
 
-def recording(times: int = 1, *, again: bool = False, lost: bool = False) -> Any:
+def recording(
+    times: int = 1, *, again: bool = False, lost: bool = False, one_id: bool = False
+) -> Any:
     def run(cases: Sequence[Case], context: SubjectContext) -> Fresh:
         files = {}
         for at, case in enumerate(cases):
-            record = {"schemaVersion": "1.0", "id": "r", "output": {"response": "x"}}
+            own = "r" if one_id else f"r{at}"
+            record = {"schemaVersion": "1.0", "id": own, "output": {"response": "x"}}
             files[case.id] = context.folder / f"{at}.jsonl"
             if again or not files[case.id].exists():
                 text = (json.dumps(record) + "\n") * times
@@ -538,6 +541,7 @@ def recording(times: int = 1, *, again: bool = False, lost: bool = False) -> Any
         ),
         (recording(lost=True), "must run every case"),
         (recording(2), "must hold one trace (got 2)"),
+        (recording(one_id=True), "must bear an id of its own (got ['r', 'r'])"),
         (recording(again=True), "must leave the traces that are there as they are"),
     ],
 )
