@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.terminal_theme import MONOKAI
+from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
 from tests.chromium import browser, scheme
@@ -87,7 +87,7 @@ def _in_html(ansi: str) -> str:
     console.print(Text.from_ansi(ansi), soft_wrap=True)
     style = "margin:0;padding:20px 24px;background:#16181d;color:#e6e6e6;font:14px/1.35 monospace"
     page = f"<!doctype html><meta charset=utf-8><body style='{style}'><pre>{{code}}</pre>"
-    return console.export_html(theme=MONOKAI, inline_styles=True, code_format=page)
+    return console.export_html(theme=SVG_EXPORT_THEME, inline_styles=True, code_format=page)
 
 
 def _sized(driver: Any, size: tuple[int, int, int]) -> None:
