@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from helix.errors import ArtifactError
 from helix.files import atomic_write, file_name
 from helix.gate import STEADY
-from helix.model.lines import decode_line, encode_page
+from helix.model.lines import encode_page, read_page
 from helix.model.validation import Pipeline
 from helix.model.variance import STEADINESS_SCHEMA_VERSION, CriterionSpread, Steadiness
 from helix.trust import pipeline_digest, pipelines
@@ -77,16 +76,9 @@ def _stable(state: str | Path, suite: str, criterion: str, pipeline: Pipeline) -
     path = _path(state, suite, criterion, pipeline_digest(pipeline))
     if not path.exists():
         return False
-    try:
-        found = decode_line(path.read_bytes(), Steadiness)
-    except (OSError, ValueError) as error:
-        raise ArtifactError(f"{path} is damaged: {error}; remove it") from None
-    if found.schema_version.partition(".")[0] != STEADINESS_SCHEMA_VERSION.partition(".")[0]:
-        raise ArtifactError(
-            f"{path} must have schemaVersion {STEADINESS_SCHEMA_VERSION} "
-            f"(got {found.schema_version}): measure again"
-        )
-    return found.stable
+    return read_page(
+        path, Steadiness, STEADINESS_SCHEMA_VERSION, damaged="; remove it", other=": measure again"
+    ).stable
 
 
 def _wrong(one: CriterionSpread, fewest: int) -> str | None:

@@ -17,7 +17,7 @@ from helix.errors import ArtifactError
 from helix.files import atomic_write, file_name
 from helix.gate import Trusted
 from helix.model.canonical import digest
-from helix.model.lines import decode_line, encode_page
+from helix.model.lines import encode_page, read_page
 from helix.model.validation import VALIDATION_SCHEMA_VERSION, Pipeline, Rate, Trust
 from helix.stats import Share
 
@@ -142,13 +142,6 @@ def _folder(state: str | Path, suite: str, criterion: str) -> Path:
 
 
 def _read(path: Path) -> Trust:
-    try:
-        trust = decode_line(path.read_bytes(), Trust)
-    except (OSError, ValueError) as error:
-        raise ArtifactError(f"{path} is damaged: {error}; remove it") from None
-    if trust.schema_version.partition(".")[0] != VALIDATION_SCHEMA_VERSION.partition(".")[0]:
-        raise ArtifactError(
-            f"{path} must have schemaVersion {VALIDATION_SCHEMA_VERSION} "
-            f"(got {trust.schema_version}): validate again"
-        )
-    return trust
+    return read_page(
+        path, Trust, VALIDATION_SCHEMA_VERSION, damaged="; remove it", other=": validate again"
+    )

@@ -18,7 +18,7 @@ from helix.model.audit import (
     Reading,
     Trend,
 )
-from helix.model.lines import decode_line, encode_line
+from helix.model.lines import encode_line, of_version
 from helix.runs import RunFiles
 
 SHOWN: Final = 9
@@ -64,16 +64,8 @@ def remembered(state: str | Path, subject: str, suite: str) -> tuple[Reading, ..
     for number, line in enumerate(file.read_bytes().split(b"\n"), 1):
         if not line.strip():
             continue
-        try:
-            one = decode_line(line, Reading)
-        except ValueError as error:
-            raise ArtifactError(f"{file}, line {number} is damaged: {error}") from None
-        if one.schema_version.partition(".")[0] != AUDIT_SCHEMA_VERSION.partition(".")[0]:
-            raise ArtifactError(
-                f"{file}, line {number} must have schemaVersion {AUDIT_SCHEMA_VERSION} "
-                f"(got {one.schema_version})"
-            )
-        found.append(one)
+        where = f"{file}, line {number}"
+        found.append(of_version(where, line, Reading, AUDIT_SCHEMA_VERSION))
     return tuple(one for one in found if (one.subject, one.suite) == (subject, suite))
 
 

@@ -23,7 +23,7 @@ from helix.model.dataset import (
     TaskTemplate,
     UsedRun,
 )
-from helix.model.lines import decode_line, encode_line, encode_page
+from helix.model.lines import decode_line, encode_line, encode_page, read_page
 from helix.model.manifest import LoadFailure
 from helix.model.splits import PARTS, split_of
 from helix.registry import Registry
@@ -105,7 +105,8 @@ def read(folder: Path, seed: int, registry: Registry) -> Dataset:
     ArtifactError names file and line of what is damaged, or in another split than its trace;
     ConfigError for another seed than the dataset was made with.
     """
-    record = _record(folder / RECORD) if (folder / RECORD).exists() else None
+    at = folder / RECORD
+    record = read_page(at, DatasetRecord, DATASET_SCHEMA_VERSION) if at.exists() else None
     if record is not None and record.seed != seed:
         raise ConfigError(
             f"dataset.seed must be {record.seed}, with which the dataset {folder.name} was split "
@@ -137,18 +138,6 @@ def write(folder: Path, dataset: Dataset) -> None:
     atomic_write(folder / RECORD, encode_page(dataset.record))
     clear_parts(folder)
     clear_parts(folder / TRACES)
-
-
-def _record(path: Path) -> DatasetRecord:
-    try:
-        record = decode_line(path.read_bytes(), DatasetRecord)
-    except (OSError, ValueError) as error:
-        raise ArtifactError(f"{path} is damaged: {error}") from None
-    if record.schema_version.partition(".")[0] != DATASET_SCHEMA_VERSION.partition(".")[0]:
-        raise ArtifactError(
-            f"{path} must have schemaVersion {DATASET_SCHEMA_VERSION} (got {record.schema_version})"
-        )
-    return record
 
 
 def _lines(

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from helix.errors import ArtifactError
 from helix.model.jsontext import decode
 
 T = TypeVar("T")
@@ -53,3 +55,29 @@ def decode_line(data: bytes, kind: type[T]) -> T:
         raise
     except (msgspec.DecodeError, UnicodeError):
         return msgspec.convert(decode(data)[0], kind)
+
+
+def of_version(
+    where: object, data: bytes, kind: type[T], version: str, *, damaged: str = "", other: str = ""
+) -> T:
+    """Read a shape that bears a schemaVersion; ArtifactError for a fault or another major version.
+
+    `damaged` and `other` end the two messages: what to do about it.
+    """
+    try:
+        found = decode_line(data, kind)
+    except ValueError as error:
+        raise ArtifactError(f"{where} is damaged: {error}{damaged}") from None
+    written = str(getattr(found, "schema_version", None))
+    if written.partition(".")[0] != version.partition(".")[0]:
+        raise ArtifactError(f"{where} must have schemaVersion {version} (got {written}){other}")
+    return found
+
+
+def read_page(path: Path, kind: type[T], version: str, *, damaged: str = "", other: str = "") -> T:
+    """Read a file of one shape as `of_version` does; one that cannot be read is damaged too."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ArtifactError(f"{path} is damaged: {error}{damaged}") from None
+    return of_version(path, data, kind, version, damaged=damaged, other=other)
