@@ -109,7 +109,9 @@ def gate_completeness(run: RunFiles) -> Any:
     if gaps is None:
         return None
     failing = _at(run, "scorecard.json", "gate.failing") or []
-    rows = _at(run, "scorecard.json", "criteria") or []
+    rows = _at(run, "scorecard.json", "criteria")
+    if rows is None:
+        return {"gaps": gaps, "unnamed": None}
     told = {*failing, *(gap.partition(": ")[0] for gap in gaps)}
     held = [r.get("criterionId") for r in rows if r.get("gate") in _GATES]
     return {"gaps": gaps, "unnamed": [name for name in held if name not in told]}

@@ -165,6 +165,8 @@ def _gate_gaps(seen: Seen, _: Any) -> Answer:
             return "couldNotBeChecked", str(error)
         if found is None:
             return "couldNotBeChecked", f"{run.folder.name} does not hold gate.gaps"
+        if found["unnamed"] is None:
+            return "couldNotBeChecked", f"{run.folder.name} does not hold criteria"
         unnamed |= dict.fromkeys(found["unnamed"])
     if not seen.runs:
         return "couldNotBeChecked", "no execution is finished"

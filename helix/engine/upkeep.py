@@ -30,14 +30,14 @@ FROM Cache ORDER BY rowid
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row as it lies in the database: its key, its bytes, when it was kept (seconds).
+    """One row as it lies in the database: its key, its bytes, when it was kept (seconds, if known).
 
     `kept` is None where the row is damaged, and `fault` says how.
     """
 
     key: str
     bytes: int
-    stored: float
+    stored: float | None
     kept: Kept | None
     fault: str | None = None
 
@@ -74,8 +74,11 @@ class Rule:
 
     def removes(self, row: Row) -> bool | None:
         """Whether a row may go; None where it does not say what the rule asks for."""
-        if self.before is not None and row.stored >= self.before:
-            return False
+        if self.before is not None:
+            if row.stored is None:
+                return None
+            if row.stored >= self.before:
+                return False
         if self.model is None and self.used is None:
             return True
         asked = row.kept.asked if row.kept else None
@@ -108,12 +111,12 @@ def rows(folder: Path) -> Iterator[Row]:
             name = key.decode("utf-8", "backslashreplace") if type(key) is bytes else repr(key)
             size = len(value) if type(value) is bytes else 0
             if not is_text:
-                yield Row(name, size, stored or 0.0, None, "it is not text")
+                yield Row(name, size, stored, None, "it is not text")
                 continue
             try:
-                yield Row(name, size, stored or 0.0, decoded(value.decode("ascii")))
+                yield Row(name, size, stored, decoded(value.decode("ascii")))
             except (ValueError, RecursionError) as error:
-                yield Row(name, size, stored or 0.0, None, str(error))
+                yield Row(name, size, stored, None, str(error))
 
 
 def check(folder: Path) -> None:
@@ -176,8 +179,9 @@ def by_model(found: Iterable[Row]) -> tuple[dict[Of, int], int, float | None, fl
     counts: Counter[Of] = Counter()
     damaged, first, last = 0, None, None
     for row in found:
-        first = row.stored if first is None else min(first, row.stored)
-        last = row.stored if last is None else max(last, row.stored)
+        if row.stored is not None:
+            first = row.stored if first is None else min(first, row.stored)
+            last = row.stored if last is None else max(last, row.stored)
         if row.kept is None:
             damaged += 1
             continue

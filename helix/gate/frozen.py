@@ -119,7 +119,7 @@ def _gate_row(data: dict[str, Any]) -> GateRow:
 
 
 def _share(parts: list[Any] | None) -> Share | None:
-    return None if parts is None else Share(_read(parts[0]) or 0, _read(parts[1]) or 0)
+    return None if parts is None else Share(_read(parts[0]), _read(parts[1]))
 
 
 def _number(value: float | Fraction | None) -> float | str | None:

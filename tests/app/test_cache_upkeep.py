@@ -14,7 +14,7 @@ import pytest
 from helix.app.cli import main
 from helix.app.recordings import export
 from helix.engine.cache import open_cache
-from helix.engine.upkeep import said
+from helix.engine.upkeep import by_model, rows, said
 from helix.model.request import Message, Pin, Question, Reply, Request, Unit, Usage
 from tests.app.test_cache_export import Desk
 
@@ -221,6 +221,20 @@ def test_prune_removes_what_every_rule_names_and_only_after_the_yes(
     with open_cache(str(tmp_path)) as cache:
         left = "".join(key[0] for key, _, _ in cache.entries())
     assert left == "".join(key for key in "abcde" if key not in named)
+
+
+def test_a_reply_that_does_not_say_when_it_was_kept_is_not_old(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open_cache(str(tmp_path)) as cache:
+        for key in KEYS[:2]:
+            cache.put(key, Reply("text"), asked=ASKED)
+    changed(tmp_path, "UPDATE Cache SET store_time = NULL WHERE key = ?", KEYS[0])
+    words = ["prune", "--older-than", "1", "--state", str(tmp_path)]
+    found = told(capsys, *words, "--yes")
+    assert (found["removed"], found["unknown"]) == (0, 1)
+    first, last = by_model(rows(tmp_path / "cache"))[2:]
+    assert first == last is not None and time.time() - last < 3600
 
 
 def test_what_a_run_may_ask_again_is_not_unused_by_it(

@@ -12,10 +12,12 @@ from helix.audit import dimensions
 from helix.audit.conditions import Program
 from helix.audit.coordinator import audit
 from helix.audit.executions import Executor
-from helix.audit.tracking import load_defects
+from helix.audit.measures import gate_completeness
+from helix.audit.tracking import Seen, load_defects, tracked
 from helix.errors import UsageError
 from helix.model.tracked import TrackedDefects
 from helix.registry import load
+from helix.runs import RunFiles
 from tests.audit.subject import asked, template
 
 NAMES = [one.name for one in dimensions(load())]
@@ -176,3 +178,14 @@ def test_ids_are_unique_and_both_spellings_are_read(tmp_path: Path) -> None:
     file.write_text(json.dumps({"defects": [one, one]}), encoding="utf-8")
     with pytest.raises(UsageError, match="ids of their own"):
         load_defects(str(file), NAMES)
+
+
+def test_a_run_that_does_not_hold_its_criteria_is_no_run_whose_gate_names_them(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "scorecard.json").write_text('{"gate":{"gaps":[]}}', encoding="utf-8")
+    run = RunFiles(tmp_path)
+    assert gate_completeness(run) == {"gaps": [], "unnamed": None}
+    conditions = defects({"gate_gaps": "all-in-one-pass"})
+    (found,) = tracked(conditions, Seen([run], [], None, [], frozenset()))
+    assert found.status == UNKNOWN
