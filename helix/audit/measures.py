@@ -205,9 +205,11 @@ def coverage_confidence(run: RunFiles) -> Any:
     done = None
     if isinstance(cells, dict) and {"total", "notAdjudicated"} <= cells.keys():
         done = {"k": cells["total"] - cells["notAdjudicated"], "n": cells["total"]}
-    rows = _at(run, "scorecard.json", "criteria") or []
-    measured = {r["criterionId"]: (r.get("standing") or {}).get("coverage") for r in rows}
-    coverage = {name: share for name, share in measured.items() if share is not None}
+    rows = _at(run, "scorecard.json", "criteria")
+    coverage = None
+    if rows is not None:
+        measured = {r["criterionId"]: (r.get("standing") or {}).get("coverage") for r in rows}
+        coverage = {name: share for name, share in measured.items() if share is not None}
     return {
         "adjudicated": done,
         "grounded": grounded,

@@ -12,6 +12,7 @@ import pytest
 
 from helix.audit import dimensions, score
 from helix.audit.dimensions import BUILT_IN
+from helix.audit.measures import coverage_confidence
 from helix.errors import UsageError
 from helix.registry import DeterminismDimension, Registry, hookimpl, load
 from helix.runs import RunFiles
@@ -199,3 +200,9 @@ def test_dimensions_of_third_parties_stand_behind_the_fifteen(
     broken = found.dimensions[15].reason
     assert broken is not None and broken.startswith("LookupError: nothing in")
     assert str(tmp_path) not in broken, "no folder of this machine reaches the scorecard"
+
+
+def test_coverage_is_not_known_of_a_run_that_does_not_hold_its_criteria(tmp_path: Path) -> None:
+    (tmp_path / "scorecard.json").write_text('{"grounded":{"k":1,"n":2}}', encoding="utf-8")
+    found = coverage_confidence(RunFiles(tmp_path))
+    assert (found["grounded"], found["coverage"]) == ({"k": 1, "n": 2}, None)
