@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ import helix
 from helix.errors import ArtifactError
 from helix.files import atomic_folder, has_folder
 from helix.reports.underway import Watch, render_underway
-from tests.labels.page import Served, ask, row, trace, write_suite, write_traces
+from tests.labels.page import Served, ask, row, running, trace, write_suite, write_traces
 from tests.reports import sample
 from tests.reports.pages import Page
 
@@ -27,23 +26,9 @@ pytest.importorskip("uvicorn", reason="the extra `serve` is not installed")
 pytest.importorskip("starlette", reason="the extra `serve` is not installed")
 
 
-@contextlib.contextmanager
-def served(run: Path, *more: str) -> Iterator[Served]:
+def served(run: Path, *more: str) -> AbstractContextManager[Served]:
     """Serve a run as `helix report serve` does."""
-    command = [sys.executable, "-m", "helix", "report", "serve", str(run), *more]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
-    )
-    assert process.stdout is not None and process.stderr is not None
-    try:
-        address = process.stdout.readline().strip()
-        assert address.startswith("http://127.0.0.1:"), process.stderr.read()
-        yield Served(process, address)
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
-        process.stdout.close()
-        process.stderr.close()
+    return running("report", "serve", str(run), *more)
 
 
 def evaluated(folder: Path, count: int = 3) -> Path:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,17 +129,13 @@ def ask(
 
 
 @contextlib.contextmanager
-def served(
-    folder: Path, *more: str, labels: str = "ada.jsonl", rater: str = "ada"
-) -> Iterator[Served]:
-    """Serve the folder's traces.jsonl and suite.yaml, as `helix labels serve` does."""
-    command = [
-        sys.executable, "-m", "helix", "labels", "serve", "--traces", str(folder / "traces.jsonl"),
-        "--suite", str(folder / "suite.yaml"), "--labels", str(folder / labels), "--rater", rater,
-        *more,
-    ]  # fmt: skip
+def running(*arguments: str) -> Iterator[Served]:
+    """Start a server of Helix by its command, and end it afterwards."""
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+        [sys.executable, "-m", "helix", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
     )
     assert process.stdout is not None and process.stderr is not None
     try:
@@ -147,9 +144,20 @@ def served(
         yield Served(process, address)
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        process.wait(timeout=30)
         process.stdout.close()
         process.stderr.close()
+
+
+def served(
+    folder: Path, *more: str, labels: str = "ada.jsonl", rater: str = "ada"
+) -> AbstractContextManager[Served]:
+    """Serve the folder's traces.jsonl and suite.yaml, as `helix labels serve` does."""
+    return running(
+        "labels", "serve", "--traces", str(folder / "traces.jsonl"),
+        "--suite", str(folder / "suite.yaml"), "--labels", str(folder / labels), "--rater", rater,
+        *more,
+    )  # fmt: skip
 
 
 def labels_in(path: Path) -> list[dict[str, Any]]:
