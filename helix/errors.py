@@ -24,9 +24,12 @@ Exit codes (DESIGN “Commands and keys”): 0 pass, 1 fail, 2 usage, 3 incomple
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
-from typing import ClassVar
+from typing import ClassVar, Final
+
+MOST_LISTED: Final = 12
+"""As many names as a message lists."""
 
 
 class ExitCode(IntEnum):
@@ -126,14 +129,26 @@ class BackendError(HelixError):
     """A judge backend broke in a way that no single unit can absorb."""
 
 
-def did_you_mean(word: str, choices: Iterable[str]) -> str:
-    """Return `; did you mean 'x'?` for the nearest choice, or an empty string."""
-    near = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.6)
-    return f"; did you mean '{near[0]}'?" if near else ""
+def did_you_mean(word: str, choices: Iterable[str], most: int = 1) -> str:
+    """Return `; did you mean 'x'?` for the nearest choices, or an empty string."""
+    near = difflib.get_close_matches(word, list(choices), n=most, cutoff=0.6)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
-def unknown(kind: str, word: str, choices: Iterable[str]) -> str:
-    """Return the one sentence that Helix says about a name it does not know."""
-    listed = sorted(choices)
-    hint = did_you_mean(word, listed)
-    return f"unknown {kind} '{word}'{hint} (known: {', '.join(listed) or 'none'})"
+def unknown(kind: str, word: str, choices: Iterable[str], listing: str = "") -> str:
+    """Return the one sentence that Helix says about a name it does not know.
+
+    `listing` is the command that lists the choices, for where they are too many for a sentence.
+    """
+    names = sorted(choices)
+    hint = did_you_mean(word, names, most=1 if len(names) <= MOST_LISTED else 3)
+    return f"unknown {kind} '{word}'{hint} ({known(names, listing)})"
+
+
+def known(names: Sequence[str], listing: str = "") -> str:
+    """Return the names in a few words: all of them, or how many there are and what lists them."""
+    if len(names) <= MOST_LISTED:
+        return f"known: {', '.join(names) or 'none'}"
+    if listing:
+        return f"{len(names):,} are known: {listing} lists them"
+    return f"{len(names):,} are known, such as {', '.join(names[:3])}"

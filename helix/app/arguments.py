@@ -14,15 +14,19 @@ def positive(text: str) -> int:
 
 
 def verbosity_flags(parser: argparse.ArgumentParser) -> None:
-    """Let `-q` and `-v` stand for a `report.verbosity=` word in the list `verbosity`."""
+    """Let `-q` and `-v` set `verbosity` to quiet or verbose; without either it is None."""
     for short, long, word, text in (
         ("-q", "--quiet", "quiet", "the gate, the counts and the paths alone"),
         ("-v", "--verbose", "verbose", "everything that fails or is undecided, in full"),
     ):
         parser.add_argument(
-            short, long, dest="verbosity", action="store_const", default=[], help=text,
-            const=[f"report.verbosity={word}"],
-        )  # fmt: skip
+            short, long, dest="verbosity", action="store_const", const=word, help=text
+        )
+
+
+def verbosity_words(args: argparse.Namespace) -> list[str]:
+    """Return what `-q` or `-v` means as a word of the configuration."""
+    return [f"report.verbosity={args.verbosity}"] if args.verbosity else []
 
 
 def with_settings(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:

@@ -73,7 +73,7 @@ def _dispatched(words: list[str]) -> ExitCode:
         return _hydra(first, rest)
     if first in PLAIN:
         return _plain(first, rest)
-    raise UsageError(unknown("command", first, [*HYDRA, *PLAIN]))
+    raise UsageError(unknown("command", first, [*HYDRA, *PLAIN], "helix --help"))
 
 
 def _hydra(command: str, rest: list[str]) -> ExitCode:

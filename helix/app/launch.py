@@ -19,7 +19,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from helix.app import compose as composing
 from helix.app import console, job, keys, sweeps
-from helix.app.arguments import verbosity_flags
+from helix.app.arguments import verbosity_flags, verbosity_words
 from helix.app.compose import Typed
 from helix.app.plugins import config_folders
 from helix.app.quoting import quoted, readable
@@ -98,7 +98,7 @@ def _parsed(command: str, argv: Sequence[str]) -> argparse.Namespace:
             raise UsageError(text)
     if args.multirun and (args.run or args.cfg or args.info):
         raise UsageError("--multirun cannot be combined with --run, --cfg or --info")
-    args.overrides += args.verbosity
+    args.overrides += verbosity_words(args)
     return args
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from helix.model.verdict import CellState
 from helix.reports.visible import visible
-from helix.reports.words import columns, counted
+from helix.reports.words import columns, counted, wrapped
 from helix.suite.mutation import MOST_NAMED, FaultScore, MutationScore, RowScore
 
 _STATES: tuple[CellState, ...] = ("pass", "fail", "uncertain", "na")
-_HEADS = ("fault", "", "what it makes", "killed", "refused", "nobody saw, for one")
+_HEADS = ("fault", "", "killed", "refused", "what it makes")
+_NUMBERS = {2, 3}
 
 
 def as_text(score: MutationScore) -> str:
@@ -36,7 +37,7 @@ def as_json(score: MutationScore) -> dict[str, Any]:
 
 def _lines(score: MutationScore) -> Iterator[str]:
     skipped = f", {counted(score.skipped, 'incomplete one')} left out" if score.skipped else ""
-    yield (
+    yield from wrapped(
         f"{counted(len(score.rows), 'row')} that code decides, {counted(score.traces, 'trace')}"
         f"{skipped}; at most {counted(score.per_trace, 'mutant')} per fault and trace, "
         f"seed {score.seed}"
@@ -45,8 +46,9 @@ def _lines(score: MutationScore) -> Iterator[str]:
     for row in score.rows:
         yield from _row_lines(row)
     yield ""
-    yield from columns([_HEADS, *map(_fault_cells, score.faults)])
+    yield from columns([_HEADS, *map(_fault_cells, score.faults)], _NUMBERS)
     yield ""
+    yield from _missed(score)
     for silent, word in ((True, "silent"), (False, "loud")):
         killed, made = score.share(silent)
         yield f"{word} faults: {killed:,} of {counted(made, 'mutant')} killed by some row"
@@ -57,7 +59,7 @@ def _lines(score: MutationScore) -> Iterator[str]:
 def _row_lines(row: RowScore) -> Iterator[str]:
     said = ", ".join(f"{state} {row.untouched[state]:,}" for state in _STATES
                      if row.untouched[state])  # fmt: skip
-    yield f"{row.row.id}: untouched traces: {said or 'none'}"
+    yield from wrapped(f"{row.row.id}: untouched traces: {said or 'none'}")
     for silent, word in ((True, "silent"), (False, "loud")):
         kills = [
             f"{name} {found.killed}/{found.tried}"
@@ -65,19 +67,29 @@ def _row_lines(row: RowScore) -> Iterator[str]:
             if found.killed and row.silent[name] is silent
         ]
         if kills:
-            yield f"  kills {word} faults: {', '.join(kills)}"
+            yield from wrapped(f"kills {word} faults: {', '.join(kills)}", "  ")
     if row.alarms:
         more = f" and {len(row.alarms) - MOST_NAMED:,} more" if len(row.alarms) > MOST_NAMED else ""
         named = ", ".join(row.alarms[:MOST_NAMED])
-        yield f"  false alarms, unless these are at fault: {named}{more}"
+        yield from wrapped(f"false alarms, unless these are at fault: {named}{more}", "  ")
 
 
 def _fault_cells(score: FaultScore) -> tuple[str, ...]:
     fault = score.fault
     silent = "silent" if fault.silent else "loud"
-    missed = "; ".join(f"{where} in {trace}" for trace, where in score.missed[:1])
-    return (fault.name, silent, fault.kind, f"{score.killed}/{score.made}", f"{score.refused}",
-            missed)  # fmt: skip
+    return (fault.name, silent, f"{score.killed}/{score.made}", f"{score.refused}", fault.kind)
+
+
+def _missed(score: MutationScore) -> Iterator[str]:
+    rows = [
+        (fault.fault.name, f"{where} in {trace}")
+        for fault in score.faults
+        for trace, where in fault.missed[:1]
+    ]
+    if rows:
+        yield "nobody saw, for one of each:"
+        yield from columns(rows)
+        yield ""
 
 
 def _row_json(row: RowScore) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from helix.errors import FormatError
+from helix.errors import FormatError, known
 from helix.registry import Format, Match
 
 
@@ -15,11 +15,11 @@ def detect(value: Any, formats: Iterable[Format]) -> tuple[Format, Match]:
     `value` is a file's first record, or for a list its first elements. The format that names the
     most marks of its own wins (`Match.specificity`); a tie is not guessed.
     """
-    known: list[str] = []
+    names: list[str] = []
     troubles: list[str] = []
     matches: list[tuple[Format, Match]] = []
     for item in formats:
-        known.append(item.name)
+        names.append(item.name)
         try:
             match = item.detect(value)
         except Exception as error:
@@ -29,9 +29,10 @@ def detect(value: Any, formats: Iterable[Format]) -> tuple[Format, Match]:
             matches.append((item, match))
     if not matches:
         trouble = "".join(f"; {text}" for text in troubles)
+        listed = known(sorted(names), "helix plugins")
         raise FormatError(
-            f"no known trace format: saw {describe(value)} (known: {', '.join(sorted(known))})"
-            f"{trouble}; name one with subject.format=NAME"
+            f"no known trace format: saw {describe(value)} ({listed}){trouble}; name one with "
+            "subject.format=NAME"
         )
     best = max(match.specificity for _, match in matches)
     leaders = [(item, match) for item, match in matches if match.specificity == best]

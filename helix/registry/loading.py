@@ -123,7 +123,7 @@ class Registry:
             )
         table = self._table(kind)
         if name not in table:
-            text = unknown(SINGULAR[kind], name, table)
+            text = unknown(SINGULAR[kind], name, table, "helix plugins")
             if kind == "checks" and not did_you_mean(name, table):
                 text += "; one of your own needs checks.modules=[FILE.py]"
             broken = sorted({p.plugin for p in self.problems})

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from helix.model.audited import Audited, Finding, Place, Status
+from helix.model.config import Verbosity
 from helix.reports.determinism import score_lines, variance
 from helix.reports.documents import escape_markdown, fence
 from helix.reports.textpage import TextPage
@@ -26,11 +27,21 @@ _VERDICT: Final[dict[str, tuple[Standing, str]]] = {
 }
 
 
-def audit_text(found: Audited, width: int, color: bool, ascii: bool) -> str:
-    """Return the report as terminal text; the last line says how the audit ends."""
+def audit_text(found: Audited, verbosity: Verbosity, width: int, color: bool, ascii: bool) -> str:
+    """Return the report as terminal text; the last line says how the audit ends.
+
+    Quiet is that line alone; verbose shows every place of a finding.
+    """
     page = TextPage(width, color, ascii)
+    if verbosity != "quiet":
+        _told(page, found, PLACES if verbosity == "normal" else None)
+    page.line(page.state(*_VERDICT[found.verdict]), f"  {ending(found)}")
+    return page.text
+
+
+def _told(page: TextPage, found: Audited, most: int | None) -> None:
     for finding in found.findings:
-        _finding(page, finding, _cures(found, finding))
+        _finding(page, finding, _cures(found, finding), most)
     _defects(page, found)
     _coverage(page, found)
     if found.score is not None:
@@ -44,8 +55,6 @@ def audit_text(found: Audited, width: int, color: bool, ascii: bool) -> str:
     for note in found.notes:
         page.line(f"Note: {one_line(note)}.")
     page.gap()
-    page.line(page.state(*_VERDICT[found.verdict]), f"  {ending(found)}")
-    return page.text
 
 
 def ending(found: Audited) -> str:
@@ -71,21 +80,22 @@ def _cures(found: Audited, one: Finding) -> str | None:
     return next((x.id for x in found.findings if x.twin == one.id and x.places == one.places), None)
 
 
-def _finding(page: TextPage, one: Finding, cures: str | None) -> None:
+def _finding(page: TextPage, one: Finding, cures: str | None, most: int | None) -> None:
     standing: Standing = "fail" if one.severity in ("CRIT", "HIGH") else "uncertain"
     page.line(page.state(standing, one.severity), "  ", (one.id, "bold"), f"  {_roots(one)}")
     page.line(f"{one.what}.", indent=4)
     places = one.places if cures is None else ()
     if cures is not None:
         page.line(("at  ", "dim"), f"the places of {cures}, which this cures", indent=4)
-    for place in places[:PLACES]:
+    for place in places[:most]:
         page.line(("at  ", "dim"), _where(place), indent=4)
         if place.kind != "order":
             for letter, text in (("A", place.a), ("B", place.b)):
                 told = "nothing there" if text is None else one_line(text, VALUE)
                 page.line((f"{letter}  ", "bold"), told, indent=8)
-    if len(places) > PLACES:
-        page.line(f"and {counted(len(places) - PLACES, 'place')} more in audit.json", indent=4)
+    left = len(places) - len(places[:most])
+    if left:
+        page.line(f"and {counted(left, 'place')} more in audit.json", indent=4)
     page.line(("dimensions  ", "dim"), _named(one.dimensions), indent=4)
     page.line(("shown by  ", "dim"), ", ".join(map(one_line, one.shown_by)), indent=4)
     page.line(("cure  ", "dim"), _cure(one), indent=4)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from helix.model.config import Verbosity
 from helix.model.scorecard import Scorecard
 from helix.reports.comparison import ABSENT, WORST_FIRST, Change, Comparison, Moved, Paired, Setting
 from helix.reports.run import CellView
@@ -18,7 +19,6 @@ from helix.reports.visible import first_line, one_line
 from helix.reports.words import NOT_RECORDED, Standing, counted
 
 COMPARISON_SCHEMA_VERSION: Final = "1.0"
-SHOWN_SETTINGS, SHOWN_ROWS, SHOWN_TRACES, SHOWN_NAMES = 20, 20, 3, 6
 CRITIQUE, VALUE = 240, 60
 Selector = Callable[[str, Sequence[str]], str]
 TITLES: Final[dict[Change, str]] = {
@@ -42,26 +42,45 @@ OTHER: Final = "another question"
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 
 
+class Bounds(NamedTuple):
+    """The most settings, rows, traces of a row and names of a list that are shown."""
+
+    settings: int | None = 20
+    rows: int | None = 20
+    traces: int | None = 3
+    names: int = 6
+
+
+BOUNDS: Final[dict[Verbosity, Bounds]] = {
+    "normal": Bounds(),
+    "verbose": Bounds(None, None, None, 1_000),
+}
+
+
 def comparison_text(
     found: Comparison,
     names: tuple[str, str],
     select: Selector,
+    verbosity: Verbosity,
     width: int,
     color: bool,
     ascii: bool,
 ) -> str:
     """Return the comparison as terminal text: what was asked otherwise, then the worst changes.
 
-    `select` makes the words that choose a row on traces, to be put behind the run's command.
+    `select` makes the words that choose a row on traces, to be put behind the run's command. Quiet
+    is the counts alone.
     """
     page = TextPage(width, color, ascii)
-    _runs(page, found, names)
-    _plan(page, found.plan)
-    _apart(page, found)
-    for change in WORST_FIRST:
-        if change not in ("wording", "cause", "same"):
-            _cells(page, found, change, select)
-    _statistics(page, found)
+    bounds = BOUNDS.get(verbosity)
+    if bounds is not None:
+        _runs(page, found, names)
+        _plan(page, found.plan, bounds)
+        _apart(page, found, bounds)
+        for change in WORST_FIRST:
+            if change not in ("wording", "cause", "same"):
+                _cells(page, found, change, select, bounds)
+        _statistics(page, found)
     _closing(page, found)
     return page.text
 
@@ -73,17 +92,24 @@ def _runs(page: TextPage, found: Comparison, names: tuple[str, str]) -> None:
     page.gap()
 
 
-def _plan(page: TextPage, settings: Sequence[Setting]) -> None:
+def _plan(page: TextPage, settings: Sequence[Setting], bounds: Bounds) -> None:
     if not settings:
         page.line("Both were planned alike.")
-    for one in settings[:SHOWN_SETTINGS]:
+    for one in settings[: bounds.settings]:
         page.line(
             (f"{one_line(one.path)}: ", "bold"),
             f"{told_value(one.before)} → {told_value(one.after)}",
         )
-    if len(settings) > SHOWN_SETTINGS:
-        page.line((f"and {len(settings) - SHOWN_SETTINGS:,} more; --json has all", "dim"))
+    _left(page, settings, bounds.settings, "more")
     page.gap()
+
+
+def _left(
+    page: TextPage, things: Sequence[Any], most: int | None, word: str, indent: int = 0
+) -> None:
+    left = len(things) - len(things[:most])
+    if left:
+        page.line((f"and {left:,} {word}; -v shows them", "dim"), indent=indent)
 
 
 def told_value(value: Any) -> str:
@@ -95,7 +121,7 @@ def told_value(value: Any) -> str:
     return one_line(json.dumps(value, ensure_ascii=False, sort_keys=True), VALUE)
 
 
-def _apart(page: TextPage, found: Comparison) -> None:
+def _apart(page: TextPage, found: Comparison, bounds: Bounds) -> None:
     other = [row.row.id for row in found.rows if row.other]
     for what, names in (
         (f"Rows that are {OTHER} now (left out of the statistics)", other),
@@ -106,29 +132,29 @@ def _apart(page: TextPage, found: Comparison) -> None:
         ("Traces that changed under their id", found.traces_changed),
     ):
         if names:
-            told = listed(map(one_line, names), SHOWN_NAMES, "--json has all")
+            told = listed(map(one_line, names), bounds.names, "--json has all")
             page.line((f"{what}: ", "bold"), f"{len(names):,}: {told}")
     if any(row.other for row in found.rows) or not found.aligned:
         page.gap()
 
 
-def _cells(page: TextPage, found: Comparison, change: Change, select: Selector) -> None:
+def _cells(
+    page: TextPage, found: Comparison, change: Change, select: Selector, bounds: Bounds
+) -> None:
     rows = found.of(change)
     if not rows:
         return
     page.line(page.state(STANDINGS[change], TITLES[change]))
-    for row, moved in rows[:SHOWN_ROWS]:
+    for row, moved in rows[: bounds.rows]:
         notes = [counted(len(moved), "cell"), *([OTHER] if row.other else [])]
         notes += [] if row.row.row.gating else ["not gating"]
         name, severity = one_line(row.row.id), one_line(row.row.row.severity)
         page.line(f"{severity}  ", (name, "bold"), (f"  {', '.join(notes)}", "dim"), indent=2)
-        for one in moved[:SHOWN_TRACES]:
+        for one in moved[: bounds.traces]:
             _cell(page, one)
-        if len(moved) > SHOWN_TRACES:
-            page.line((f"and {len(moved) - SHOWN_TRACES:,} more; --json has all", "dim"), indent=4)
+        _left(page, moved, bounds.traces, "more", indent=4)
         page.whole(f"    {select(row.row.id, list(dict.fromkeys(m.trace for m in moved)))}")
-    if len(rows) > SHOWN_ROWS:
-        page.line((f"and {len(rows) - SHOWN_ROWS:,} more criteria; --json has all", "dim"))
+    _left(page, rows, bounds.rows, "more criteria")
     page.gap()
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from helix.improve import ChangeRequest
 from helix.improve.request import WORDS, Evidence, FailingCase
+from helix.model.config import Verbosity
 from helix.model.improvement import Asked, Ending, Improvement, Score, Swing
 from helix.model.lines import LONGEST_REASON
 from helix.model.scorecard import Ratio
@@ -36,10 +37,18 @@ ENDINGS: dict[Ending, str] = {
 _HEAD = ("swing", "flapping", "passes", "gap", "failing", "request", "response")
 
 
-def improvement_text(found: Improvement, told: Sequence[str], written: Sequence[str]) -> str:
-    """Return the terminal text; `told` are the lines on what is to be done next."""
+def improvement_text(
+    found: Improvement,
+    told: Sequence[str],
+    written: Sequence[str],
+    verbosity: Verbosity = "normal",
+) -> str:
+    """Return the terminal text; `told` are the lines on what is to be done next.
+
+    Quiet leaves out what is said of each swing.
+    """
     lines = [*_table(found), ""]
-    for swing in found.swings:
+    for swing in found.swings if verbosity != "quiet" else ():
         lines += [line for text in _notes(swing, one_line) for line in wrapped(text)]
     lines += told
     lines += [f"Written: {file}" for file in written]

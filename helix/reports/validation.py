@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import Final
 
+from helix.model.config import Verbosity
 from helix.model.validation import (
     CriterionValidation,
     Disagreement,
@@ -24,7 +26,7 @@ from helix.reports.visible import one_line
 from helix.reports.words import counted, wrapped
 
 NAME = 23
-SHOWN = 5
+SHOWN: Final[dict[Verbosity, int | None]] = {"quiet": 0, "normal": 5, "verbose": None}
 _HEAD = ("criterion", "standing", "TPR [95 %]", "TNR [95 %]", "decided")
 _MOVED = {
     "tpr": "the true-pass rate",
@@ -34,17 +36,23 @@ _MOVED = {
 
 
 def validation_text(
-    found: Validation, apart: Sequence[Disagreement], written: Sequence[str]
+    found: Validation,
+    apart: Sequence[Disagreement],
+    written: Sequence[str],
+    verbosity: Verbosity = "normal",
 ) -> str:
     """Return the terminal text; `written` are the files to read on in."""
-    parts = [
-        [*_labels(found), ""],
-        [*_table(found), ""],
+    measured = [
         [*_overall(found.overall), ""],
         [*_next(found.overall), ""],
         _drift(found.drift),
         _compared(found),
-        _apart(apart, os.path.dirname(written[0]) if written else ""),
+        _apart(apart, os.path.dirname(written[0]) if written else "", SHOWN[verbosity]),
+    ]
+    parts = [
+        [*_labels(found), ""],
+        [*_table(found), ""],
+        *(measured if verbosity != "quiet" else []),
         [line for warning in found.warnings for line in wrapped(f"Warning: {warning}.")],
         [f"Written: {file}" for file in written],
         _later(found),
@@ -217,17 +225,17 @@ def _pairs(pairs: Pairs) -> str:
     )
 
 
-def _apart(apart: Sequence[Disagreement], folder: str) -> Iterator[str]:
+def _apart(apart: Sequence[Disagreement], folder: str, most: int | None) -> Iterator[str]:
     """Yield the first cells of each kind, their links as they lead from where one is."""
     for kind, group in groupby(sorted(apart, key=lambda d: d.kind), key=lambda d: d.kind):
         found = list(group)
         yield f"{kind}: {counted(len(found), 'cell')}"
-        for one in found[:SHOWN]:
+        for one in found[:most]:
             link = os.path.normpath(os.path.join(folder, one.link))
             told = f"{one_line(one.trace, 60)}, {one_line(one.criterion_id)}: {link}"
             yield from wrapped(told, indent="  ")
-        if len(found) > SHOWN:
-            yield f"  and {len(found) - SHOWN:,} more"
+        if len(found) > len(found[:most]):
+            yield f"  and {len(found) - len(found[:most]):,} more; -v shows them"
     if apart:
         yield ""
 

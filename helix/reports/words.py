@@ -5,6 +5,7 @@ A state is never told by colour alone: it has a word, a symbol and a plain-text 
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Literal
@@ -19,6 +20,9 @@ Standing = Literal["fail", "incomplete", "uncertain", "pass", "na"]
 WORST_FIRST: Final[tuple[Standing, ...]] = ("fail", "incomplete", "uncertain", "pass", "na")
 NOT_RECORDED: Final = "not recorded"
 WIDTH: Final = 80
+NARROWEST: Final = 40
+LEAST_BESIDE: Final = 20
+"""The fewest columns of text that are put beside other cells."""
 SYMBOLS: Final[dict[str, str]] = {
     "fail": "✕",
     "incomplete": "◌",
@@ -101,13 +105,14 @@ def in_ascii(text: str) -> str:
 
 
 def columns(rows: Iterable[Sequence[str]], numbers: Container[int] = ()) -> list[str]:
-    """Return one line per row, its cells below each other; those at `numbers` stand to the right.
+    """Return the lines of rows, cells below each other; those at `numbers` stand to the right.
 
-    All rows have the same number of cells.
+    All rows have the same number of cells. The last cell goes on below itself where the terminal
+    ends, or below its row where too little room is left beside it.
     """
     held = list(rows)
     widths = [max(map(len, column)) for column in zip(*held, strict=True)]
-    return ["  ".join(_padded(row, widths, numbers)).rstrip() for row in held]
+    return [line for row in held for line in _lines(_padded(row, widths, numbers))]
 
 
 def _padded(row: Sequence[str], widths: Sequence[int], numbers: Container[int]) -> list[str]:
@@ -117,13 +122,30 @@ def _padded(row: Sequence[str], widths: Sequence[int], numbers: Container[int]) 
     ]
 
 
-def wrapped(text: str, indent: str = "") -> list[str]:
+def _lines(cells: Sequence[str]) -> list[str]:
+    whole = "  ".join(cells).rstrip()
+    if len(whole) <= width():
+        return [whole]
+    *before, last = cells
+    head = "  ".join([*before, ""])
+    if width() - len(head) < LEAST_BESIDE:
+        return [head.rstrip(), *wrapped(last, "    ")]
+    first, *rest = wrapped(last, hang="", columns=width() - len(head))
+    return [head + first, *(" " * len(head) + line for line in rest)]
+
+
+def width() -> int:
+    """Return how many columns a line may take: those of the terminal, but at most 80."""
+    return max(min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns), NARROWEST)
+
+
+def wrapped(text: str, indent: str = "", hang: str = "  ", columns: int = 0) -> list[str]:
     """Return the lines of a sentence on a terminal; names and paths are never broken."""
     return textwrap.wrap(
         text,
-        WIDTH,
+        columns or width(),
         initial_indent=indent,
-        subsequent_indent=f"{indent}  ",
+        subsequent_indent=indent + hang,
         break_long_words=False,
         break_on_hyphens=False,
     )

@@ -280,6 +280,19 @@ def test_broken_and_fixed_cells_are_told_with_what_selects_them(
     assert typed(capsys, "report", "compare", *runs)[1] == out
 
 
+def test_a_comparison_shows_as_much_as_is_asked_for(tmp_path: Path, capsys: Captured) -> None:
+    criteria, names = suite(tmp_path / "s.yaml", *ROWS), "abcdefg"
+    runs = [
+        evaluated(tmp_path, answer, traces(tmp_path / f"{answer}.jsonl", **dict.fromkeys(
+            names, answer)), criteria)
+        for answer in ("Hello!", "Go.")
+    ]  # fmt: skip
+    shown = [typed(capsys, "report", "compare", *runs, *flag)[1] for flag in (["-q"], [], ["-v"])]
+    assert [text.count("    trace ") for text in shown] == [0, 3, 7]
+    assert "4 more; -v shows them" in shown[1]
+    assert all(text.endswith("7 CELLS GOT WORSE\n") for text in shown)
+
+
 def test_the_words_that_select_a_cell_select_it_whatever_its_trace_is_called(
     tmp_path: Path, capsys: Captured
 ) -> None:

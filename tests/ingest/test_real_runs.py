@@ -162,4 +162,4 @@ def test_labels_schemas_and_other_formats_beside_the_runs_are_failures_and_no_tr
         ("tools_structure.json", 0),
     ]
     assert "trajectory_id, failures" in failures[0].reason
-    assert "known: agentrx, " in failures[0].reason
+    assert "are known: helix plugins lists them" in failures[0].reason

@@ -302,7 +302,7 @@ def test_links_that_lead_out_of_a_folder_are_named_and_not_followed(tmp_path: Pa
 
 def test_a_file_named_alone_that_holds_no_trace_stops_the_run(tmp_path: Path) -> None:
     for name, data, kind, told in (
-        ("unknown.json", b'{"foo": 1, "bar": 2}', FormatError, "keys foo, bar (known: agentrx"),
+        ("unknown.json", b'{"foo": 1, "bar": 2}', FormatError, "keys foo, bar (25 are known"),
         ("bad.json", b'{"id": 1,', TraceError, "line 1 byte 0"),
         ("prose.txt", b"hello", TraceError, "not JSON"),
         ("v2.json", line("x", schemaVersion="2.0"), TraceError, "schemaVersion must be 1.x"),

@@ -50,12 +50,16 @@ def audited() -> Audited:
 
 @pytest.mark.parametrize("ascii", [False, True])
 def test_nothing_in_it_acts_on_a_terminal_or_runs_over_its_width(ascii: bool) -> None:
-    text = audit_text(audited(), 80, color=False, ascii=ascii)
+    text = audit_text(audited(), "normal", 80, color=False, ascii=ascii)
     assert {c for c in text if not c.isprintable()} == {"\n"}
     assert not any(line.lstrip().startswith("::") for line in text.splitlines())
     assert max(map(len, text.splitlines())) <= 80
     assert text.isascii() or not ascii
     assert "2 places more in audit.json" in text
+    verbose = audit_text(audited(), "verbose", 80, color=False, ascii=ascii)
+    assert len(verbose) > len(text) and "more in audit.json" not in verbose
+    quiet = audit_text(audited(), "quiet", 80, color=False, ascii=ascii)
+    assert text.endswith(quiet) and len(quiet.splitlines()) == 2
 
 
 def test_nothing_in_it_is_markup_in_markdown() -> None:

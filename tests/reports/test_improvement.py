@@ -51,6 +51,9 @@ def test_the_terminal_says_every_swing_and_the_delta_in_80_columns() -> None:
     assert rows[2] == ["3", "-", "-", "-", "-"]
     assert "convergence delta: flapping 0 cases," in " ".join(text.split())
     assert "accuracy gap 1/10" in " ".join(text.split())
+    quiet = improvement_text(loop(), ["Next: do"], ["x/improve.json"], "quiet")
+    assert set(quiet.splitlines()) < set(text.splitlines())
+    assert "Next: do" in quiet and "Swing 1" in text and "Swing 1" not in quiet
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

@@ -78,6 +78,18 @@ def test_names_cannot_act_on_the_terminal_and_lines_fit() -> None:
     assert max(map(len, told)) <= 80
 
 
+def test_quiet_shows_the_standings_alone_and_verbose_every_cell() -> None:
+    apart = Disagreement(
+        kind="false-fail", trace="t", criterion_id="polite", human="pass", said="fail",
+        link="report.html#t0-c0",
+    )  # fmt: skip
+    shown = [validation_text(validation(GOOD), [apart] * 7, ["out/validation.json"], word)
+             for word in ("quiet", "normal", "verbose")]  # fmt: skip
+    assert [text.count("t, polite: ") for text in shown] == [0, 5, 7]
+    assert all("polite" in text and "Written: out/validation.json" in text for text in shown)
+    assert "Helix pass" not in shown[0] and "Helix pass" in shown[1]
+
+
 @pytest.mark.parametrize(("run", "told"), [(".", True), ("../before", False)])
 def test_a_scorecard_that_was_made_before_the_standings_is_said_to_be(run: str, told: bool) -> None:
     text = validation_text(validation(GOOD, run=run), (), ["out/validation.json"])

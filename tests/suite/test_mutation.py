@@ -260,7 +260,9 @@ def test_a_row_that_nothing_makes_fail_is_blind(registry: Registry) -> None:
     rule = {"primitive": "presence", "field": "obs:pay.name"}
     score = try_rows([row(registry, rule)], [about], CheckContext(), SUBJECT)
     assert [found.row.id for found in score.blind] == ["A"]
-    assert "A kills nothing" in mutants.as_text(score)
+    text = mutants.as_text(score)
+    assert "A kills nothing" in text
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_another_route_and_a_judged_row_are_not_tried(registry: Registry) -> None:

@@ -50,7 +50,7 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
         _keep(config.paths.state, found)
         atomic_write(run_dir / "audit.json", encode_page(found))
         atomic_write(run_dir / "audit.md", audit_markdown(found))
-    output = for_this_console(partial(audit_text, found))
+    output = for_this_console(partial(audit_text, found, config.report.verbosity))
     return Outcome(output + f"Report: {run_dir / 'audit.md'}\n".encode(), exit_of(found))
 
 

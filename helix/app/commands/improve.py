@@ -39,7 +39,7 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
         page=request_page,
         now=datetime.datetime.now(datetime.UTC),
         tell=lambda text: console.tell(f"helix: {one_line(text)}"),
-        watch=lambda: closing(Progress()),
+        watch=lambda: closing(Progress(config.report.verbosity)),
     )
     atomic_write(run_dir / PAGE, improvement_markdown(found.record).encode())
     waits = [*_next(found, run_dir), *told(_merged(found.trays), typed)]
@@ -47,7 +47,8 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
         waits += ["Then run the same command again:", f"  {typed}"]
     atomic_write(run_dir / REPORT, improvement_page(found.record))
     written = [os.fspath(run_dir / name) for name in (REPORT, PAGE, RECORD)]
-    return Outcome(improvement_text(found.record, waits, written).encode(), found.exit_code)
+    text = improvement_text(found.record, waits, written, config.report.verbosity)
+    return Outcome(text.encode(), found.exit_code)
 
 
 def _next(found: Improved, run_dir: Path) -> Iterator[str]:

@@ -53,9 +53,8 @@ def pages(name: str, registry: Registry) -> list[str]:
     items = {kind: registry.items(kind) for kind in KINDS}
     found = [page(kind, name, table[name]) for kind, table in items.items() if name in table]
     if not found:
-        raise UnknownNameError(
-            unknown("item", name, {n for table in items.values() for n in table})
-        )
+        names = {n for table in items.values() for n in table}
+        raise UnknownNameError(unknown("item", name, names, "helix plugins"))
     return found
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from helix.app import console, merged, serving
-from helix.app.arguments import verbosity_flags
+from helix.app.arguments import verbosity_flags, verbosity_words
 from helix.app.commands.discover import next_lines
 from helix.app.quoting import quoted
 from helix.app.rendering import ordered, place_of, project, render_found, renderers
@@ -51,7 +51,7 @@ def _again(argv: Sequence[str]) -> ExitCode:
         prog="helix report",
         usage="helix report RUN [report.out=[NAME,…]] [--to NAME=PATH] [--traces PATH] [--json] "
         "[-q|-v]\n"
-        "       helix report compare A B [--json]\n"
+        "       helix report compare A B [--json] [-q|-v]\n"
         "       helix report merge RUN… --out DIR [--json]\n"
         "       helix report serve RUN [--port PORT] [--traces PATH] [--open]",
         description="Make the reports of a finished run again from its folder: on the terminal, "
@@ -71,7 +71,7 @@ def _again(argv: Sequence[str]) -> ExitCode:
     args = parser.parse_intermixed_args(argv)
     if not args.words:
         parser.error("RUN is missing: the folder of a finished run")
-    config = _config([*args.words[1:], *args.verbosity], args.to, as_json=args.json)
+    config = _config([*args.words[1:], *verbosity_words(args)], args.to, as_json=args.json)
     known, folder = load(), Path(args.words[0])
     if not is_discovery(folder):
         finished(args.words[0])
@@ -166,6 +166,7 @@ def _compare(argv: Sequence[str]) -> ExitCode:
     parser.add_argument("before", metavar="A", help="the folder of the earlier run")
     parser.add_argument("after", metavar="B", help="the folder of the later run")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    verbosity_flags(parser)
     args = parser.parse_args(argv)
     found = compare(finished(args.before), finished(args.after))
     names = (args.before, args.after)
@@ -173,7 +174,8 @@ def _compare(argv: Sequence[str]) -> ExitCode:
         page = json.dumps(comparison_json(found, names), indent=2, allow_nan=False)
         console.say(page)
     else:
-        console.say_bytes(for_this_console(partial(comparison_text, found, names, _selector)))
+        text = partial(comparison_text, found, names, _selector, args.verbosity or "normal")
+        console.say_bytes(for_this_console(text))
     if found.worse:
         return ExitCode.FAIL
     return ExitCode.PASS if sum(found.counts.values()) else ExitCode.INCOMPLETE

@@ -103,9 +103,9 @@ def run(argv: Sequence[str]) -> ExitCode:
 
 
 def schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of a shape by its name; UnknownNameError lists the names."""
+    """Return the JSON Schema of a shape by its name; UnknownNameError names the nearest."""
     if name not in SHAPES:
-        raise UnknownNameError(unknown("schema", name, SHAPES))
+        raise UnknownNameError(unknown("schema", name, SHAPES, "helix schema"))
     from helix.app.plugins import registry
     from helix.app.shapes import written_shape
 

@@ -14,7 +14,7 @@ from helix.app.rendering import render, renderers
 from helix.dryrun import estimate
 from helix.errors import ExitCode, worst
 from helix.evaluate import Finished
-from helix.model.config import Config
+from helix.model.config import Config, Verbosity
 from helix.registry import load
 from helix.reports.validation import validation_text
 from helix.validate import Validated, validate
@@ -45,16 +45,19 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
         )
     finally:
         progress.close()
-    return Outcome(_text(found, run_dir, typed), worst([_code(found), *codes]))
+    return Outcome(
+        _text(found, run_dir, typed, config.report.verbosity), worst([_code(found), *codes])
+    )
 
 
-def _text(found: Validated, run_dir: Path, typed: str) -> bytes:
+def _text(found: Validated, run_dir: Path, typed: str, verbosity: Verbosity) -> bytes:
     if found.validation is None:
         pending = found.finished.pending if found.finished else 0
         console.tell(f"helix: {pending} traces wait for answers; then type again: {typed}")
         return b""
     files = [os.fspath(run_dir / name) for name in ("validation.json", "disagreements.jsonl")]
-    return validation_text(found.validation, found.disagreements, files).encode("utf-8")
+    text = validation_text(found.validation, found.disagreements, files, verbosity)
+    return text.encode("utf-8")
 
 
 def _code(found: Validated) -> ExitCode:
