@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow dask model node screenshots lint lock advisories clean
+.PHONY: help demo test slow dask redis model node screenshots lint lock advisories clean
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH
 
@@ -17,6 +17,7 @@ RUN := .venv/run.stamp
 DEV := .venv/dev.stamp
 MODEL := .venv-model/stamp
 DASK := .venv-dask/stamp
+REDIS := .venv-redis/stamp
 NODE := .node/stamp
 COMPILE := .venv-lock/bin/pip-compile --quiet --generate-hashes --strip-extras --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
@@ -37,6 +38,9 @@ model: $(MODEL) ## install a small real model, which some slow tests ask
 
 dask: $(DASK) ## run the tests of plugins/helix-dask, in an environment with Dask
 	@.venv-dask/bin/python -m pytest -m "slow or not slow" plugins/helix-dask/tests $(ARGS)
+
+redis: $(REDIS) ## run the tests of plugins/helix-redis against a server of their own
+	@.venv-redis/bin/python -m pytest -m "slow or not slow" plugins/helix-redis/tests $(ARGS)
 
 screenshots: $(DEV) ## take the pictures in docs/pictures anew, by Chromium
 	@PYTHONPATH=. $(BIN)/python docs/pictures/make.py
@@ -67,8 +71,8 @@ advisories: .venv-audit/stamp ## ask whether a package that requirements.lock pi
 		&& touch $@ || echo "pip-audit is not to be had here" >&2
 
 clean: ## remove the environments and caches, not the outputs
-	rm -rf .node .venv .venv-audit .venv-dask .venv-lock .venv-model .hypothesis .import_linter_cache \
-		.mypy_cache .pytest_cache \
+	rm -rf .node .venv .venv-audit .venv-dask .venv-lock .venv-model .venv-redis .hypothesis \
+		.import_linter_cache .mypy_cache .pytest_cache \
 		.ruff_cache build dist
 
 $(BIN)/python:
@@ -111,6 +115,15 @@ $(DASK): plugins/helix-dask/requirements.lock requirements-dev.lock pyproject.to
 		-r requirements-dev.lock -r plugins/helix-dask/requirements.lock
 	@.venv-dask/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
 		--editable . --editable plugins/helix-dask
+	@touch $@
+
+$(REDIS): plugins/helix-redis/requirements.lock requirements-dev.lock pyproject.toml | $(BIN)/python
+	@echo "Installing plugins/helix-redis" >&2
+	@$(BIN)/python -m venv --clear .venv-redis
+	@.venv-redis/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+		-r requirements-dev.lock -r plugins/helix-redis/requirements.lock
+	@.venv-redis/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+		--editable . --editable plugins/helix-redis
 	@touch $@
 
 # Install scripts stay off: the one that there is makes the program executable.

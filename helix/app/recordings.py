@@ -19,7 +19,8 @@ from helix.backends.mailbox import (
     unit_key,
     write_recordings,
 )
-from helix.engine.cache import FOLDER, Kept, open_cache
+from helix.engine.cache import FOLDER, open_cache
+from helix.engine.kept import Kept
 from helix.engine.upkeep import Merged, Row, merge
 from helix.errors import ArtifactError, UsageError
 from helix.model.request import Question, Reply, Usage

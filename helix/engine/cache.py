@@ -7,7 +7,6 @@ so that a reply is kept by one commit. Nothing is ever evicted.
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -18,8 +17,8 @@ from types import TracebackType
 from typing import Any
 
 import diskcache
-import msgspec
 
+from helix.engine.kept import Kept, decoded, encoded, from_cache
 from helix.errors import CacheError
 from helix.model.request import Question, Reply, Request
 
@@ -59,24 +58,6 @@ class CacheStats:
 
     replies: int
     bytes: int
-
-
-class _Answered(msgspec.Struct):
-    asked: Question | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A reply as it was kept, and what it answers; None where an earlier version kept it."""
-
-    reply: Reply
-    asked: Question | None
-
-
-def decoded(text: str) -> Kept:
-    """Read what a row holds; raises ValueError or RecursionError where it is no reply."""
-    plain = json.loads(text)
-    return Kept(msgspec.convert(plain, Reply), msgspec.convert(plain, _Answered).asked)
 
 
 class DiskReplyCache:
@@ -125,7 +106,7 @@ class DiskReplyCache:
         `instead_of` is the kept reply that this one replaces, if it still stands. What was `asked`
         is noted beside the reply, so that it can become a recording.
         """
-        text = _encoded(reply, asked)
+        text = encoded(reply, asked)
         if not (self.folder / DATABASE).exists():
             raise CacheError(
                 f"the reply cache in {self.folder} is gone: it was removed or moved during the "
@@ -139,7 +120,7 @@ class DiskReplyCache:
             else:
                 with self._cache.transact():
                     standing = self._cache.get(key)
-                    if standing is None or self._decoded(key, standing) == _cached(instead_of):
+                    if standing is None or self._decoded(key, standing) == from_cache(instead_of):
                         self._cache.set(key, text)
                         return reply
         return reply if standing is None else self._decoded(key, standing)
@@ -156,7 +137,7 @@ class DiskReplyCache:
                 text = self._cache.get(key)
             if text is not None:
                 row = self._row(key, text)
-                yield key, _cached(row.reply), row.asked
+                yield key, from_cache(row.reply), row.asked
 
     def stats(self) -> CacheStats:
         """Return how much is kept."""
@@ -192,7 +173,7 @@ class DiskReplyCache:
             raise CacheError("what is written to the reply cache does not come back")
 
     def _decoded(self, key: str, text: str) -> Reply:
-        return _cached(self._row(key, text).reply)
+        return from_cache(self._row(key, text).reply)
 
     def _row(self, key: str, text: str) -> Kept:
         try:
@@ -248,19 +229,6 @@ def _what_to_do(error: Exception, folder: Path) -> str:
 def open_cache(state_dir: str) -> DiskReplyCache:
     """Return the reply cache of a state folder, made on first use with mode 0700."""
     return DiskReplyCache(Path(state_dir) / FOLDER)
-
-
-def _cached(reply: Reply) -> Reply:
-    return msgspec.structs.replace(reply, source="cache")
-
-
-def _encoded(reply: Reply, asked: Request | Question | None) -> str:
-    kept = msgspec.to_builtins(msgspec.structs.replace(reply, source="live"))
-    if asked is not None:
-        question = Question.of(asked) if isinstance(asked, Request) else asked
-        kept["asked"] = msgspec.to_builtins(question)
-    # ASCII, so that a lone surrogate in a reply is kept as its escape.
-    return json.dumps(kept, ensure_ascii=True, sort_keys=True)
 
 
 def _text(value: Any) -> str:

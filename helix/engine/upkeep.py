@@ -16,7 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from helix.engine.cache import DATABASE, FOLDER, DiskReplyCache, Kept, decoded
+from helix.engine.cache import DATABASE, FOLDER, DiskReplyCache
+from helix.engine.kept import Kept, decoded
 from helix.errors import CacheError, UsageError
 from helix.model.canonical import canonical_bytes, digest_bytes
 from helix.model.request import Question, Reply, Usage

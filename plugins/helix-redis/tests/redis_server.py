@@ -1,0 +1,72 @@
+"""A real Redis server on a free port of loopback, with a folder of its own."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+PROGRAM = shutil.which("redis-server")
+SAFE = ("--appendonly", "yes", "--appendfsync", "always", "--save", "")
+WAIT_S = 30.0
+
+
+class RedisServer:
+    """One process; `kill` ends that process alone, `begin` starts it again as it was."""
+
+    def __init__(self, folder: Path, *words: str, port: int | None = None) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.port = folder, port or _free()
+        self._words = [*SAFE, *words]
+        self._process: subprocess.Popen[bytes] | None = None
+        self.begin()
+
+    @property
+    def address(self) -> str:
+        return f"redis://127.0.0.1:{self.port}"
+
+    def client(self, **options: Any) -> Any:
+        """A plain client, which sees what any other program would see."""
+        import redis
+
+        return redis.Redis(host="127.0.0.1", port=self.port, protocol=2, **options)
+
+    def begin(self) -> None:
+        """Start the process, and wait until it takes connections."""
+        assert PROGRAM is not None
+        given = ["--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.folder)]
+        with open(self.folder / "log", "ab") as log:
+            self._process = subprocess.Popen(
+                [PROGRAM, *given, *self._words], stdout=log, stderr=log
+            )
+        until = time.monotonic() + WAIT_S
+        while not self._answers():
+            said = (self.folder / "log").read_text("utf-8", "replace")
+            assert self._process.poll() is None and time.monotonic() < until, said
+            time.sleep(0.02)
+
+    def kill(self) -> None:
+        """End the process as a power cut would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def _answers(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=5) as opened:
+                opened.sendall(b"PING\r\n")
+                said = opened.recv(100)
+        except OSError:
+            return False
+        # One that wants a password refuses with NOAUTH, and is there.
+        return bool(said) and not said.startswith(b"-LOADING")
+
+
+def _free() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
