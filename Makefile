@@ -39,7 +39,7 @@ model: $(MODEL) ## install a small real model, which some slow tests ask
 dask: $(DASK) ## run the tests of plugins/helix-dask, in an environment with Dask
 	@.venv-dask/bin/python -m pytest -m "slow or not slow" plugins/helix-dask/tests $(ARGS)
 
-redis: $(REDIS) ## run the tests of plugins/helix-redis against a server of their own
+redis: $(REDIS) ## run the tests of plugins/helix-redis, with Redis servers of their own
 	@.venv-redis/bin/python -m pytest -m "slow or not slow" plugins/helix-redis/tests $(ARGS)
 
 screenshots: $(DEV) ## take the pictures in docs/pictures anew, by Chromium
@@ -117,13 +117,16 @@ $(DASK): plugins/helix-dask/requirements.lock requirements-dev.lock pyproject.to
 		--editable . --editable plugins/helix-dask
 	@touch $@
 
-$(REDIS): plugins/helix-redis/requirements.lock requirements-dev.lock pyproject.toml | $(BIN)/python
+# With Dask, whose workers share a cache too.
+$(REDIS): plugins/helix-redis/requirements.lock plugins/helix-dask/requirements.lock \
+		requirements-dev.lock pyproject.toml | $(BIN)/python
 	@echo "Installing plugins/helix-redis" >&2
 	@$(BIN)/python -m venv --clear .venv-redis
 	@.venv-redis/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
-		-r requirements-dev.lock -r plugins/helix-redis/requirements.lock
+		-r requirements-dev.lock -r plugins/helix-dask/requirements.lock \
+		-r plugins/helix-redis/requirements.lock
 	@.venv-redis/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
-		--editable . --editable plugins/helix-redis
+		--editable . --editable plugins/helix-dask --editable plugins/helix-redis
 	@touch $@
 
 # Install scripts stay off: the one that there is makes the program executable.
