@@ -79,13 +79,13 @@ def _resolve(trace: Trace, ref: Ref, channels: Sequence[str] | None) -> Ref:
         value = at_address(trace, ref.obs, ref.path)
     except PathError as error:
         return _dead(ref, str(error))
+    if value == ref.value and ref.value.strip():
+        return _found(ref, "exact")
     cited = fold(ref.value)
     if not cited:
         return _dead(ref, "cites nothing")
     if value is MISSING:
         return _dead(ref, _where_else(trace, ref, cited))
-    if value == ref.value:
-        return _found(ref, "exact")
     kind = _compare(cited, value, _source_text(trace, ref, value))
     if kind == "dead":
         return _dead(ref, _where_else(trace, ref, cited))

@@ -59,33 +59,24 @@ def matching(trace: Trace, name: str) -> list[Observation]:
 
 def within(observation: Observation, steps: tuple[Any, ...]) -> list[Place]:
     """Return the places that a path relative to one observation reaches."""
-    fields = observation_fields(observation, steps)
-    fixed = _only_address(steps)
-    if fixed is not None:
-        value = resolve(fields, steps)
+    keys = _keys(steps)
+    if keys is not None:
+        address, head, rest = keys
+        value = resolve(observation.read(head), rest)
         if value is not MISSING:
-            return [Place(observation.id, fixed, value, observation.seq)]
+            return [Place(observation.id, address, value, observation.seq)]
     return [
         Place(observation.id, render_steps(at), value, observation.seq)
-        for at, value in walk(fields, steps)
+        for at, value in walk(observation.fields(steps[0]), steps)
     ]
 
 
 @lru_cache(maxsize=4096)
-def _only_address(steps: tuple[Any, ...]) -> str | None:
-    """Return the one address of steps that are all keys, None for others."""
-    return render_steps(steps) if all(isinstance(step, str) for step in steps) else None
-
-
-def observation_fields(observation: Observation, steps: tuple[Any, ...]) -> Any:
-    """Return the part of an observation that the steps start in, without decoding the rest.
-
-    A result that was not recorded is missing.
-    """
-    head = steps[0] if steps else None
-    if head == "output":
-        return {"output": observation.output} if observation.has_output else {}
-    return {"input": observation.input} if head == "input" else observation.fields(head)
+def _keys(steps: tuple[Any, ...]) -> tuple[str, str, tuple[str, ...]] | None:
+    """Return the one address of steps that are all keys, with the first and the rest, or None."""
+    if not all(isinstance(step, str) for step in steps):
+        return None
+    return render_steps(steps), steps[0], steps[1:]
 
 
 def walk_root(trace: Trace, steps: tuple[Any, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
@@ -125,7 +116,7 @@ def at_address(trace: Trace, obs: str, path: str) -> Any:
     if isinstance(found, Trace):
         return next((v for _, v in walk_root(found, steps)), MISSING)
     if isinstance(found, Observation):
-        return resolve(observation_fields(found, steps), steps)
+        return resolve(found.read(steps[0]), steps[1:])
     return resolve(found.fields(steps[0]), steps)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from helix.fieldpath import MISSING
 from helix.model.jsontext import decode_container
 
 FLAGS: Final = (
@@ -145,30 +146,36 @@ class Observation:
 
         `input` and `output` are always there (null when nothing was recorded).
         """
-        record: dict[str, Any] = {}
-        for key in _OBSERVATION:
-            record |= self.fields(key) or ({"output": None} if key == "output" else {})
-        return record
+        found = ((key, self.read(key)) for key in _OBSERVATION)
+        return {
+            key: None if value is MISSING else value
+            for key, value in found
+            if value is not MISSING or key == "output"
+        }
 
     def walked(self) -> dict[str, Any]:
         """Return the JSON shape that paths walk: a result that was not recorded is not there."""
-        record: dict[str, Any] = {}
-        for key in _OBSERVATION:
-            record |= self.fields(key)
-        return record
+        found = ((key, self.read(key)) for key in _OBSERVATION)
+        return {key: value for key, value in found if value is not MISSING}
 
     def fields(self, key: Any) -> dict[str, Any]:
         """Return what `walked` holds under one key, and decode nothing else; all for no key."""
-        if key == "output":
-            return {"output": self.output} if self.has_output else {}
-        if key == "input":
-            return {"input": self.input}
         if not isinstance(key, str):
             return self.walked()
-        if key == "flags":
-            return {"flags": list(self.flags)} if self.flags else {}
-        value = getattr(self, _OBSERVATION[key]) if key in _OBSERVATION else None
-        return {} if value is None else {key: value}
+        value = self.read(key)
+        return {} if value is MISSING else {key: value}
+
+    def read(self, key: Any) -> Any:
+        """Return what `walked` holds under one key, or MISSING, and decode nothing else."""
+        if key == "input":
+            return self.input
+        if key == "output":
+            value = self.output
+        elif key == "flags":
+            value = list(self.flags) or None
+        else:
+            value = getattr(self, _OBSERVATION[key]) if key in _OBSERVATION else None
+        return MISSING if value is None else value
 
 
 def decode_arguments(text: str | None) -> Any:
