@@ -19,6 +19,7 @@ from helix.model.request import Pin, Price, same_name
 from helix.registry import Judge, Registry
 
 SAME = "same"
+_TAKEN = tuple(name for name in JudgeConfig.model_fields if name not in ("identity", "backend"))
 PRICES = ("prompt_usd_per_million", "completion_usd_per_million")
 LARGE_FILE = 16_000_000
 
@@ -51,13 +52,24 @@ def verifier_of(config: Config, registry: Registry, judge: Judge, pin: Pin) -> V
     return Verifier(section, backend, make_pin(section, backend, "verifier"))
 
 
+def overruled(section: VerifierConfig, judge: JudgeConfig, name: str) -> bool:
+    """Whether what a verifier says of a key counts for nothing: `same` takes it from the judge.
+
+    A key that stands as it does by default cannot be told from one that nobody set.
+    """
+    if section.backend != SAME or name not in _TAKEN:
+        return False
+    said = getattr(section, name)
+    return bool(said == getattr(VerifierConfig(), name) and said != getattr(judge, name))
+
+
 def _inherited(section: VerifierConfig, judge: JudgeConfig) -> dict[str, Any]:
     """Return what the verifier takes from the judge: all that it does not say itself."""
     plain = VerifierConfig()
     taken = {
         name: getattr(judge, name)
-        for name in JudgeConfig.model_fields
-        if name not in ("identity", "backend") and getattr(section, name) == getattr(plain, name)
+        for name in _TAKEN
+        if getattr(section, name) == getattr(plain, name)
     }
     model = taken.get("model", section.model) or "none"
     identity = section.identity or f"verifier:{judge.backend}:{model}"

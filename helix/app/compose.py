@@ -29,6 +29,7 @@ from helix.app.quoting import shaped
 from helix.errors import ConfigError, HelixError, did_you_mean
 from helix.model.config import Config
 from helix.model.sound import faults
+from helix.pins import overruled
 
 HYDRA_BASE = "1.3"
 _OVERRIDE = re.compile(r"(\+{0,2}|~)([^=@+~]+)(@[^=]*)?(?:(=)(.*))?", re.DOTALL)
@@ -158,7 +159,7 @@ def validated(composed: DictConfig, overrides: Sequence[Typed] = ()) -> Config:
     except ValidationError as error:
         wrong += problems.of(error, [o.key for o in overrides], _choices(composed))
         raise problems.report(wrong) from None
-    wrong += _unsound(config)
+    wrong += [*_unsound(config), *_overruled(config, overrides)]
     if wrong:
         raise problems.report(wrong)
     return config
@@ -197,6 +198,18 @@ def _unsound(config: Config) -> Iterator[str]:
     yield from faults(config)
     if config.run.dir is not None:
         yield f"run.dir must be null (got {config.run.dir!r}): type hydra.run.dir={config.run.dir}"
+
+
+def _overruled(config: Config, overrides: Sequence[Typed]) -> Iterator[str]:
+    """Yield what is typed of the verifier and would count for nothing."""
+    for one in overrides:
+        section, _, name = one.key.partition(".")
+        if section == "verifier" and overruled(config.verifier, config.judge, name):
+            yield (
+                f"{one.key} cannot be set to its default under verifier=same, which takes it from "
+                f"the judge (judge.{name}={getattr(config.judge, name)}): name the verifier's own "
+                f"backend, verifier={config.judge.backend}, and its model"
+            )
 
 
 def _known(name: str, groups: Sequence[str]) -> bool:

@@ -101,7 +101,7 @@ def _wanted(fault: Any) -> str:
     if kind in BOUNDS:
         words, name = BOUNDS[kind]
         return f"{words} {context[name]}"
-    text = str(fault["msg"])
+    text = str(fault["msg"]).removeprefix("Value error, ")
     return text[0].lower() + text[1:]
 
 

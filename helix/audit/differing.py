@@ -10,13 +10,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
 from helix.audit.diff import pieces
 from helix.audit.masking import COMPARED, masked_value
-from helix.audit.parting import Number
+from helix.audit.parting import Steps, parts, read
 from helix.fieldpath import EACH, MISSING, Step, render_steps
 from helix.model.audited import Kind
 
@@ -24,7 +23,6 @@ SAMPLES: Final = 50
 _KEYS: Final = ("id", "trajectoryId", "traceId", "trace")
 _JUDGED_PARTS: Final = ("understanding", "expectedTrajectory", "judgeSteps", "localize")
 Key = tuple[str, str, Kind, bool]
-Steps = tuple[str | int, ...]
 
 
 @dataclass(slots=True)
@@ -134,11 +132,8 @@ def _texts(one: str, two: str) -> Iterator[_Found]:
     if one == two:
         return
     try:
-        a, b = (
-            json.loads(text, parse_float=Number, parse_int=Number, parse_constant=Number)
-            for text in (one, two)
-        )
-        found = list(_parts(a, b, ()))
+        a, b = read(one), read(two)
+        found = list(parts(a, b, sets=True))
     except (ValueError, RecursionError):
         found = []
     if not found:
@@ -146,27 +141,7 @@ def _texts(one: str, two: str) -> Iterator[_Found]:
         return
     judged = _judged_verdicts(a)
     for part in found:
-        yield _Found(part.steps, part.kind, part.a, part.b, _is_judged(part.steps, judged))
-
-
-def _parts(a: Any, b: Any, at: Steps) -> Iterator[_Found]:
-    if isinstance(a, dict) and isinstance(b, dict):
-        for key in dict.fromkeys([*a, *b]):
-            yield from _parts(a.get(key, MISSING), b.get(key, MISSING), (*at, key))
-        if a.keys() == b.keys() and list(a) != list(b):
-            yield _Found(at, "order", list(a), list(b))
-    elif isinstance(a, list) and isinstance(b, list):
-        if a != b and _sorted(a) == _sorted(b):
-            yield _Found(at, "order", a, b)
-            return
-        for number, (x, y) in enumerate(zip_longest(a, b, fillvalue=MISSING)):
-            yield from _parts(x, y, (*at, number))
-    elif type(a) is not type(b) or a != b:
-        yield _Found(at, "missing" if MISSING in (a, b) else "value", a, b)
-
-
-def _sorted(values: list[Any]) -> list[str]:
-    return sorted(json.dumps(value, sort_keys=True) for value in values)
+        yield _Found(*part, _is_judged(part.steps, judged))
 
 
 def _judged_verdicts(line: Any) -> dict[str | int, bool]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from helix.fieldpath import MISSING, render_steps
+from helix.model.audited import Kind
 
 LONGEST: Final = 160
 TOO_DEEP: Final = "(nested too deeply to be shown)"
@@ -21,6 +22,16 @@ class Number(str):
 
 
 Parted = tuple[str, Any, Any]
+Steps = tuple[str | int, ...]
+
+
+class Part(NamedTuple):
+    """A place where two values part: how, and what stands there; MISSING for nothing."""
+
+    steps: Steps
+    kind: Kind
+    a: Any
+    b: Any
 
 
 def parted(a: str, b: str) -> list[Parted]:
@@ -30,10 +41,10 @@ def parted(a: str, b: str) -> list[Parted]:
     that are not JSON.
     """
     try:
-        found = list(_parted(_read(a), _read(b), ()))
+        found = list(parts(read(a), read(b)))
     except (ValueError, RecursionError):
         found = []
-    return found or [("", Raw(a), Raw(b))]
+    return [(render_steps(one.steps), one.a, one.b) for one in found] or [("", Raw(a), Raw(b))]
 
 
 class Raw(str):
@@ -66,21 +77,33 @@ def _cut(text: str, start: int) -> str:
     return ("…" if start else "") + part + ("…" if start + LONGEST < len(text) else "")
 
 
-def _read(text: str) -> Any:
+def read(text: str) -> Any:
+    """Return the value of a JSON text, its numbers as they are spelled."""
     return json.loads(text, parse_float=Number, parse_int=Number, parse_constant=Number)
 
 
-def _parted(a: Any, b: Any, at: tuple[str | int, ...]) -> Iterator[Parted]:
+def parts(a: Any, b: Any, at: Steps = (), *, sets: bool = False) -> Iterator[Part]:
+    """Yield every place where two values part; keys in another order are one place.
+
+    With `sets` so is a list that holds the same in another order.
+    """
     if isinstance(a, dict) and isinstance(b, dict):
         for key in dict.fromkeys([*a, *b]):
-            yield from _parted(a.get(key, MISSING), b.get(key, MISSING), (*at, key))
+            yield from parts(a.get(key, MISSING), b.get(key, MISSING), (*at, key), sets=sets)
         if a.keys() == b.keys() and list(a) != list(b):
-            yield render_steps(at), list(a), list(b)
+            yield Part(at, "order", list(a), list(b))
     elif isinstance(a, list) and isinstance(b, list):
+        if sets and a != b and _sorted(a) == _sorted(b):
+            yield Part(at, "order", a, b)
+            return
         for number, (one, two) in enumerate(zip_longest(a, b, fillvalue=MISSING)):
-            yield from _parted(one, two, (*at, number))
+            yield from parts(one, two, (*at, number), sets=sets)
     elif type(a) is not type(b) or a != b:
-        yield render_steps(at), a, b
+        yield Part(at, "missing" if MISSING in (a, b) else "value", a, b)
+
+
+def _sorted(values: list[Any]) -> list[str]:
+    return sorted(json.dumps(value, sort_keys=True) for value in values)
 
 
 def spelled(value: Any) -> str:

@@ -25,7 +25,7 @@ class Section(BaseModel):
     def _true_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
         taken = cls.model_fields[str(info.field_name)].annotation
         if isinstance(value, bool) and taken is not bool and bool not in get_args(taken):
-            raise ValueError(f"must not be true or false (got {str(value).lower()})")
+            raise ValueError("a value other than true or false")
         return value
 
 
@@ -246,6 +246,13 @@ class AuditConfig(Section):
     inputs: tuple[str, ...] = ()
     defects: str | None = None
     deadline_s: float = Field(default=3600.0, gt=0)
+
+    @field_validator("vary", "pythons", "executors")
+    @classmethod
+    def _each_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(value)) < len(value):
+            raise ValueError("a list that names each once")
+        return value
 
 
 class QualityConfig(Section):

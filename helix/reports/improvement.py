@@ -208,8 +208,9 @@ def _failing(case: FailingCase) -> Iterator[str]:
     yield ""
     if case.statement:
         yield f"What has to hold: {escape_markdown(case.statement)}"
-    runs = f"{case.bad} of {counted(case.runs, 'run')}"
-    yield f"Not passed in {runs}. Trace {_span(case.trace_id)}, in"
+    runs = counted(case.runs, "run")
+    told = f"Not passed in {case.bad} of {runs}" if case.bad else f"Not alike in {runs}"
+    yield f"{told}. Trace {_span(case.trace_id)}, in"
     yield from _fenced(case.trace_file)
     yield "The verdict's critique:"
     yield from _fenced(case.critique)

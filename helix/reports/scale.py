@@ -1,4 +1,4 @@
-"""The page of a run in the size that fits it: inline, folded up, or with a page per trace.
+"""The page of a run in the size that fits it: inline, packed, or with a page per trace.
 
 Traces are composed one at a time and wait on a shelf; how large the page is to be is decided when
 all of them are known, so that it follows from what is shown and not from a guess.
@@ -19,14 +19,14 @@ from helix.reports.html import STYLES, asset, environment, page_values
 from helix.reports.joined import Outline, joined
 from helix.reports.page import PageFacts
 from helix.reports.run import MAX_STEPS, RunReport, TraceView
-from helix.reports.shelf import Shelf, folded, in_page, shelf
+from helix.reports.shelf import Shelf, in_page, packed, shelf
 from helix.reports.stream import RunStream
 
-Layout = Literal["inline", "folded", "pages"]
+Layout = Literal["inline", "packed", "pages"]
 INLINE_TRACES: Final = 500
 """How many traces stand in a page as they are; beyond it the list is drawn as it is scrolled."""
 LARGEST_PAGE: Final = 20_000_000
-"""How many characters of folded parts one page holds; beyond it every trace gets a page."""
+"""How many characters of packed parts one page holds; beyond it every trace gets a page."""
 WITHOUT_SCRIPTS: Final = 1000
 """How many traces the list holds for a browser without scripts."""
 LARGE_COLUMNS: Final = 100
@@ -55,15 +55,15 @@ class Kept:
             yield trace, self.shelf.text(trace.index)
 
     def parts(self) -> Iterator[tuple[int, str]]:
-        """Yield the folded parts by the number of their trace."""
-        for trace in self.report.traces if self.layout == "folded" else ():
+        """Yield the packed parts by the number of their trace."""
+        for trace in self.report.traces if self.layout == "packed" else ():
             yield trace.index, in_page(self.shelf.data(trace.index))
 
     def rows(self, facts: PageFacts) -> str:
-        """Return the list, folded: a row per trace, the worst first."""
+        """Return the list, packed: a row per trace, the worst first."""
         row = _macro("row.html.j2", "closed")
         rows = [str(row(one, facts, self.page_of(one))) for one in self.report.worst_first]
-        return in_page(folded(json.dumps(rows)))
+        return in_page(packed(json.dumps(rows)))
 
     def unscripted(self) -> list[TraceView]:
         """Return the traces that the list without scripts holds, the worst first."""
@@ -96,12 +96,12 @@ def render_pages(run: RunStream) -> Iterator[bytes | Leaf]:
 
 
 def layout_of(mode: str, traces: int, steps: int, size: int) -> Layout:
-    """Choose how a page holds its traces; `size` is what they take of it when folded up."""
+    """Choose how a page holds its traces; `size` is what they take of it when packed."""
     if mode == "directory":
         return "pages"
     if traces <= INLINE_TRACES and steps <= MAX_STEPS:
         return "inline"
-    return "folded" if mode == "single" or size <= LARGEST_PAGE else "pages"
+    return "packed" if mode == "single" or size <= LARGEST_PAGE else "pages"
 
 
 def page_name(trace: TraceView) -> str:

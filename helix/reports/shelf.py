@@ -1,4 +1,4 @@
-"""Where the parts of a page wait while it is composed: folded up, in a file without a name."""
+"""Where the parts of a page wait while it is composed: packed, in a file without a name."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ GZIP = 31
 """The window that makes zlib write gzip, with no time in it: the same text, the same bytes."""
 
 
-def folded(text: str) -> bytes:
-    """Return a text as gzip, as a browser's DecompressionStream unfolds it."""
+def packed(text: str) -> bytes:
+    """Return a text as gzip, as a browser's DecompressionStream unpacks it."""
     press = zlib.compressobj(LEVEL, zlib.DEFLATED, GZIP)
     return press.compress(text.encode("utf-8")) + press.flush()
 
@@ -26,7 +26,7 @@ def in_page(data: bytes) -> str:
 
 
 class Shelf:
-    """Texts by number, each folded up by itself; `size` is how much of a page they would take."""
+    """Texts by number, each packed by itself; `size` is how much of a page they would take."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -35,7 +35,7 @@ class Shelf:
     def put(self, at: int, text: str) -> None:
         """Keep a text under a number."""
         start = self._file.seek(0, 2)
-        self._places[at] = start, self._file.write(folded(text))
+        self._places[at] = start, self._file.write(packed(text))
 
     def data(self, at: int) -> bytes:
         """Return a text as it is kept."""

@@ -1,4 +1,4 @@
-"""The run report on a terminal: failures first, passes folded, the gate last.
+"""The run report on a terminal: failures first, passes counted, the gate last.
 
 Everything from traces is made visible first, so that nothing in it can act on the terminal.
 """
@@ -243,11 +243,11 @@ def _passes(page: TextPage, report: RunReport) -> None:
         waits = "; what waits for an answer is not decided yet, its code rows neither"
         page.line(f"No cell passes{waits if report.meta.waiting else ''}.")
     else:
-        folded = f"  {counted(card.cells.pass_, 'cell')} folded here"
+        told = f"  {counted(card.cells.pass_, 'cell')}, not listed here"
         if held:
             one, many = "criterion holds wherever it applies", "criteria hold wherever they apply"
-            folded += f"; {counted(held, one, many)}"
-        page.line(page.state("pass"), folded)
+            told += f"; {counted(held, one, many)}"
+        page.line(page.state("pass"), told)
     nowhere = [one_line(row.criterion_id) for row in card.criteria if row.result == "na"]
     if nowhere:
         told = counted(len(nowhere), "criterion applies nowhere", "criteria apply nowhere")

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from helix.app.conf import groups
 from helix.registry import Registry, load
 from helix.registry.hookspecs import KINDS
+from helix.suite import source
 from helix.testing.contract import require
 
 
@@ -54,7 +53,10 @@ def _is_a_config_folder(who: str, folder: Path) -> None:
             choice not in ours.get(group, ()),
             f"{who}: {place} would take the place of Helix's own {group}={choice}",
         )
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        read = source.read(file)
+        for line, key in read.doubled:
+            require(False, f"{who}: {place}, line {line}, names {key} twice")
+        content = read.value
         require(isinstance(content, dict), f"{who}: {place} must hold keys and values")
         bad = sorted(key for key in _keys(content) if key.startswith("_") and key != "_self_")
         require(not bad, f"{who}: {place} must name items, and run nothing (got {', '.join(bad)})")

@@ -64,6 +64,20 @@ TABLE = {
         ["judge.temperature=0.7"],
         ["judge.temperature must be 0 (got 0.7)"],
     ),
+    "a verifier that would be the judge's again": (
+        ["judge.seed=7", "verifier.seed=null", "verifier.max_tokens=null"],
+        [
+            "verifier.seed cannot be set to its default under verifier=same",
+            "(judge.seed=7): name the verifier's own backend, verifier=dispatch",
+        ],
+    ),
+    "a condition that is named again": (
+        ["audit.vary=[order,locale,order]", "audit.pythons=[python3,python3]"],
+        [
+            "audit.vary must be a list that names each once (got ['order',",
+            "audit.pythons must be a",
+        ],
+    ),
     "a word without a key": (["suite.yaml"], ["'suite.yaml' must be KEY=VALUE"]),
     "a value that Hydra cannot read": (["limits.concurrency=("], ["cannot be read as KEY=VALUE"]),
     "a sweep without -m": (["sampling.seed=1,2"], ["sampling.seed takes one value", "type -m"]),

@@ -56,12 +56,12 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
     ("mode", "traces", "steps", "size", "layout"),
     [
         ("auto", INLINE_TRACES, MAX_STEPS, LARGEST_PAGE, "inline"),
-        ("auto", INLINE_TRACES + 1, 0, 0, "folded"),
-        ("auto", 1, MAX_STEPS + 1, 0, "folded"),
-        ("auto", 1, MAX_STEPS + 1, LARGEST_PAGE, "folded"),
+        ("auto", INLINE_TRACES + 1, 0, 0, "packed"),
+        ("auto", 1, MAX_STEPS + 1, 0, "packed"),
+        ("auto", 1, MAX_STEPS + 1, LARGEST_PAGE, "packed"),
         ("auto", 1, MAX_STEPS + 1, LARGEST_PAGE + 1, "pages"),
         ("single", 1, MAX_STEPS, 0, "inline"),
-        ("single", 100_000, MAX_STEPS + 1, LARGEST_PAGE + 1, "folded"),
+        ("single", 100_000, MAX_STEPS + 1, LARGEST_PAGE + 1, "packed"),
         ("directory", 1, 1, 1, "pages"),
     ],
 )
@@ -71,13 +71,13 @@ def test_the_size_of_what_is_shown_chooses_the_layout(
     assert layout_of(mode, traces, steps, size) == layout
 
 
-def unfolded(text: str) -> str:
+def unpacked(text: str) -> str:
     return gzip.decompress(base64.b64decode(text)).decode("utf-8")
 
 
 def rows_of(page: Page) -> list[Page]:
     """Return the rows of a list that a script draws."""
-    return [Page(row) for row in json.loads(unfolded(page.by_id()["kept"].text))]
+    return [Page(row) for row in json.loads(unpacked(page.by_id()["kept"].text))]
 
 
 def marks(page: Page) -> dict[str, str]:
@@ -97,11 +97,11 @@ def cells(page: Page) -> runs.Cells:
     return found
 
 
-def folded_cells(page: Page) -> runs.Cells:
+def packed_cells(page: Page) -> runs.Cells:
     found: runs.Cells = {}
     for row in rows_of(page):
         (head,) = [element.attributes for element in row.elements if "traj" in element.classes]
-        part = Page(unfolded(page.by_id()[f"part-{head['id']}"].text))
+        part = Page(unpacked(page.by_id()[f"part-{head['id']}"].text))
         for cell in part.all("details", "cell"):
             key = (head["data-trace"], 0, cell.attributes["data-criterion"])
             found[key] = cell.attributes["data-state"]
@@ -118,8 +118,8 @@ def test_every_cell_has_the_same_state_in_all_three_layouts(
 ) -> None:
     of = large("single")
     truth = runs.truth(of.lines)
-    folded = read(written(of, tmp_path / "folded"))
-    assert folded_cells(folded) == truth
+    packed = read(written(of, tmp_path / "packed"))
+    assert packed_cells(packed) == truth
     paged = written(large("directory"), tmp_path / "pages")
     beside = [read(file) for file in sorted((tmp_path / "pages" / "report").glob("*.html"))]
     assert {key: state for page in beside for key, state in cells(page).items()} == truth
@@ -128,7 +128,7 @@ def test_every_cell_has_the_same_state_in_all_three_layouts(
     assert cells(inline) == truth
     # The letters by which the list is sifted say the same, and so does the matrix.
     letters = marks(inline)
-    assert letters == {k: v for row in rows_of(folded) for k, v in marks(row).items()}
+    assert letters == {k: v for row in rows_of(packed) for k, v in marks(row).items()}
     assert letters == {k: v for row in rows_of(read(paged)) for k, v in marks(row).items()}
     rows = [row.id for row in of.rows]
     states = {
@@ -247,7 +247,7 @@ def test_pages_can_be_walked_and_found_without_a_script(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("many")
-def test_a_page_that_is_folded_up_says_without_a_script_how_it_is_read(tmp_path: Path) -> None:
+def test_a_page_that_is_packed_says_without_a_script_how_it_is_read(tmp_path: Path) -> None:
     text = written(large("single"), tmp_path).read_text(encoding="utf-8")
     (plain,) = re.findall(r"<noscript>(.*?)</noscript>", text, re.DOTALL)
     assert "report.out=[html] report.mode=directory" in plain
@@ -268,7 +268,7 @@ def test_a_report_of_another_name_has_its_pages_beside_it(tmp_path: Path) -> Non
 @pytest.mark.usefixtures("many")
 def test_what_was_planted_acts_in_no_part(tmp_path: Path) -> None:
     single = read(written(large("single"), tmp_path / "single"))
-    parts = [Page(unfolded(e.text)) for n, e in single.by_id().items() if n.startswith("part-")]
+    parts = [Page(unpacked(e.text)) for n, e in single.by_id().items() if n.startswith("part-")]
     written(large("directory"), tmp_path / "pages")
     pages = [read(file) for file in (tmp_path / "pages" / "report").glob("*.html")]
     assert len(parts) == len(pages) == COUNT

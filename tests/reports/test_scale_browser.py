@@ -1,4 +1,4 @@
-"""The large page in Chromium, from the disk: parts that are folded up, and pages beside it."""
+"""The large page in Chromium, from the disk: parts that are packed, and pages beside it."""
 
 from __future__ import annotations
 
@@ -145,9 +145,7 @@ def test_a_list_that_was_sifted_is_walked_as_it_is_listed(
         until(browser, OPEN, name)
 
 
-def test_a_search_reads_the_parts_that_are_folded_up(
-    browser: Any, reports: dict[str, Path]
-) -> None:
+def test_a_search_reads_the_parts_that_are_packed(browser: Any, reports: dict[str, Path]) -> None:
     opened(browser, reports["single"], "#trajectories")
     until(browser, LISTED, f"{COUNT} of {COUNT} listed")
     script = (

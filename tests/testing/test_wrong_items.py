@@ -609,6 +609,7 @@ SAMPLER = Sampler("mine", "1", lambda entries, n, seed: [])
         ({"judge.yaml": "a: 1"}, "must stand in the folder of its group"),
         ({"judge/litellm.yaml": "a: 1"}, "would take the place of Helix's own judge=litellm"),
         ({"judge/mine.yaml": "- 1"}, "must hold keys and values"),
+        ({"judge/mine.yaml": "a: 1\na: 2"}, "names a twice"),
         ({"judge/mine.yaml": "extra: {_target_: os.system}"}, "run nothing (got _target_)"),
     ],
 )

@@ -1,6 +1,6 @@
 "use strict";
-// The trajectories of a page: they stand in it, are folded up in it, or are pages beside it. Whatever
-// is unfolded is markup that was escaped when the page was made; it is parsed as an inert document.
+// The trajectories of a page: they stand in it, are packed in it, or are pages beside it. Whatever
+// is unpacked is markup that was escaped when the page was made; it is parsed as an inert document.
 const trajectories = (() => {
   const CHUNK = 40;
   const ROW = 44;
@@ -17,7 +17,7 @@ const trajectories = (() => {
   const parsed = (html) =>
     [...new DOMParser().parseFromString(policy ? policy.createHTML(html) : html, "text/html").body.childNodes];
 
-  async function unfolded(id) {
+  async function unpacked(id) {
     const bytes = Uint8Array.from(atob(stored(id)), (c) => c.charCodeAt(0));
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   }
@@ -101,7 +101,7 @@ const trajectories = (() => {
     fill(entry.chunk);
     const element = elementOf(entry);
     if (entry.full) { then(element); return; }
-    unfolded("part-" + entry.id).then((html) => {
+    unpacked("part-" + entry.id).then((html) => {
       if (!entry.full) element.append(...parsed(html));
       entry.full = true;
       then(element);
@@ -144,7 +144,7 @@ const trajectories = (() => {
     const turn = ++asked;
     if (!words.length) { told(entries, true); return; }
     const holds = (text) => words.every((word) => text.includes(word));
-    if (parts !== "folded") {
+    if (parts !== "packed") {
       told(entries.filter((entry) => holds(text(entry))), true);
       return;
     }
@@ -152,7 +152,7 @@ const trajectories = (() => {
       const found = [];
       let at = 0;
       for (const entry of entries) {
-        if (holds(text(entry) + " " + said(await unfolded("part-" + entry.id)))) found.push(entry);
+        if (holds(text(entry) + " " + said(await unpacked("part-" + entry.id)))) found.push(entry);
         if (turn !== asked) return;
         if (++at % 500 === 0) told([...found], false);
       }
@@ -177,7 +177,7 @@ const trajectories = (() => {
     }
     const box = document.getElementById("search");
     if (parts === "pages" && box) box.placeholder = "Search ids, files, routes, causes  /";
-    unfolded("kept").then((text) => { all = JSON.parse(text).map(row); drawn = all; then(); });
+    unpacked("kept").then((text) => { all = JSON.parse(text).map(row); drawn = all; then(); });
   }
 
   return {

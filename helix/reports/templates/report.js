@@ -321,17 +321,17 @@
     });
   }
 
-  let folded = [];
+  let shut = [];
   let away = [];
   addEventListener("beforeprint", () => {
     away = views.filter((view) => view.hidden);
-    folded = each("details.traj.fail:not([open])", list);
+    shut = each("details.traj.fail:not([open])", list);
     for (const view of away) view.hidden = false;
-    for (const t of folded) t.open = true;
+    for (const t of shut) t.open = true;
   });
   addEventListener("afterprint", () => {
     for (const view of away) view.hidden = true;
-    for (const t of folded) t.open = false;
+    for (const t of shut) t.open = false;
   });
 
   current = list.querySelector("details.traj[open]");
