@@ -51,5 +51,5 @@ def test_its_pass_conditions_are_those_of_the_file(page: str) -> None:
 
 
 def test_its_example_is_read_as_it_stands(page: str) -> None:
-    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    (example,) = re.findall(r"```yaml title=\S+\n(.*?)```", page, re.DOTALL)
     assert TrackedDefects.model_validate(yaml.safe_load(example)).executions == 3

@@ -1,9 +1,8 @@
-"""docs/datasets.md: its rows, files, keys and commands are those that there are."""
+"""docs/datasets.md: its rows, files and keys are those that there are."""
 
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 from typing import get_args
 
@@ -11,7 +10,6 @@ import pytest
 
 from helix.app import keys
 from helix.app.commands.schema import SHAPES
-from helix.app.launch import configured
 from helix.build_dataset import store
 from helix.build_dataset.tuples import MOST
 from helix.model.config import DatasetConfig
@@ -43,12 +41,3 @@ def test_every_key_that_it_names_is_one(page: str) -> None:
     named = set(re.findall(r"\b((?:dataset|validation|subject)\.[a-z_]+)", page))
     assert named - {"dataset.json"} <= set(keys.names())
     assert {key for key in keys.names() if key.startswith("dataset.")} <= named
-
-
-def test_its_commands_compose(page: str) -> None:
-    blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
-    lines = "".join(blocks).replace("\\\n", " ").splitlines()
-    typed = [shlex.split(line.removeprefix("$ helix ")) for line in lines if line.startswith("$ ")]
-    assert len(typed) == 4
-    for command, *words in typed:
-        configured(command, words)

@@ -23,7 +23,7 @@ def page(project: Path) -> str:
 
 
 def blocks(page: str, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
+    return re.findall(rf"```{language}(?: title=\S+)?\n(.*?)```", page, re.DOTALL)
 
 
 def test_its_example_leads_from_the_request_to_full_green(

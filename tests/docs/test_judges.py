@@ -29,7 +29,9 @@ def page(project: Path) -> str:
 def block(page: str, heading: str, language: str) -> str:
     """Return the one block of a language below a heading."""
     section = page.partition(f"## {heading}\n")[2].partition("\n## ")[0]
-    (text,) = re.findall(rf"^```{language}\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    (text,) = re.findall(
+        rf"^```{language}(?: title=\S+)?\n(.*?)^```$", section, re.MULTILINE | re.DOTALL
+    )
     return str(text)
 
 

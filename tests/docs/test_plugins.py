@@ -1,11 +1,10 @@
-"""docs/plugins.md: its hooks, items and suites are those of the code, and its commands work."""
+"""docs/plugins.md: its hooks, items and suites are those of the code."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import re
-import shlex
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,7 +12,6 @@ from typing import Any
 import pytest
 
 from helix import testing
-from helix.app import cli
 from helix.registry import hookspecs
 from helix.registry.hookspecs import KINDS
 
@@ -75,15 +73,3 @@ def test_every_conformance_suite_is_there_with_its_signature(page: str) -> None:
 def test_a_signature_that_has_changed_is_noticed(page: str) -> None:
     aged = page.replace("    version: str\n", "    revision: str\n", 1)
     assert told(aged)["Format"] != in_code(KINDS["formats"])
-
-
-def test_its_commands_work(
-    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    typed = re.findall(r"^\$ (?:HELIX_PLUGINS=\S* )?helix (.+)$", page, re.MULTILINE)
-    assert len(typed) == 4
-    for line in typed:
-        if "brevity" not in line:  # of the plugin that is not installed here
-            assert cli.main(shlex.split(line)) == 0, capsys.readouterr().err
-    assert (tmp_path / "helix-my-desk" / "pyproject.toml").is_file()
