@@ -55,7 +55,11 @@ def sentence(command: Command) -> str:
     )
 
 
-EVERY = {sentence(command): command for name in PAGES for command in typed_on(name)}
+PLAYED = "docs/tutorial.md"
+"""Its commands need the configuration that it writes; every one is run where it is played."""
+EVERY = {
+    sentence(command): command for name in PAGES if name != PLAYED for command in typed_on(name)
+}
 
 
 @pytest.mark.parametrize("command", EVERY.values(), ids=EVERY)
