@@ -70,14 +70,21 @@ def occurrences(needle: str, hay: str) -> Iterator[int]:
 
 def leaves(trace: Trace) -> Iterator[Leaf]:
     """Yield every citable leaf: input, messages, observations in seq order, output, the rest."""
-    yield from below(trace.id, ("input",), trace.input)
+    first, last = own_leaves(trace)
+    yield from first
     done: list[Message | Observation] = [*trace.transcript, *trace.observations]
     for item in sorted(done, key=_seq):
         yield from leaves_of(item)
-    yield from below(trace.id, ("output",), trace.output)
+    yield from last
+
+
+def own_leaves(trace: Trace) -> tuple[list[Leaf], list[Leaf]]:
+    """Return what can be cited of the trace itself: its input, then its output and the rest."""
+    last = below(trace.id, ("output",), trace.output)
     for root in ("metadata", "usage"):
         if trace.part(root):
-            yield from below(trace.id, (root,), trace.part(root))
+            last += below(trace.id, (root,), trace.part(root))
+    return below(trace.id, ("input",), trace.input), last
 
 
 def leaves_of(item: Message | Observation) -> list[Leaf]:

@@ -22,8 +22,8 @@ LEAF_CHARACTERS = 12_000
 OWN_SHARE = 0.5
 HUGE = 0.25
 # What rendering adds at most: to a character of a name its escape, to a character of a text (if
-# each were a line break) a margin, and to each heading its own words.
-ESCAPE, MARGIN, WORDS = 10, 5, 100
+# each were a line break) a margin, to each heading its own words, and to a value's its brackets.
+ESCAPE, MARGIN, WORDS, BRACKETS = 10, 5, 100, 12
 ERROR_LEVELS = frozenset({"error", "fatal", "critical"})
 
 Item = ShownStep | ShownMessage
@@ -186,15 +186,15 @@ def _is_cut(item: Item) -> bool:
 def _at_most(packet: MatrixPacket) -> int:
     """Return a number of characters that the packet does not pass, without rendering it."""
     leaves = [*packet.input, *packet.output, *(x for s in packet.trajectory for x in s.leaves)]
-    names = sum([len(x.obs) + len(x.path) + len(x.same_as or "") for x in leaves])
-    names += sum([len(m.id) + len(m.role) for m in packet.transcript])
-    names += sum(
-        len(s.step.id) + len(s.type) + len(s.name) + sum(map(len, s.flags)) + len(s.flags)
-        for s in packet.trajectory
-    )
+    pointing = [x.same_as for x in leaves if x.same_as is not None]
+    names = [*pointing, *[x.obs for x in leaves], *[x.path for x in leaves]]
+    names += [name for m in packet.transcript for name in (m.id, m.role)]
+    names += [n for s in packet.trajectory for n in (s.step.id, s.type, s.name, ", ".join(s.flags))]
+    spelled = "".join(names)
+    escape = 1 if spelled.isprintable() else ESCAPE
     texts = sum([len(x.text) for x in leaves]) + sum([len(m.text) for m in packet.transcript])
-    headings = len(leaves) + len(packet.transcript) + len(packet.trajectory)
-    return ESCAPE * names + MARGIN * texts + WORDS * headings
+    headings = len(pointing) + len(packet.transcript) + len(packet.trajectory)
+    return escape * len(spelled) + MARGIN * texts + WORDS * headings + BRACKETS * len(leaves)
 
 
 def _size_of(packet: MatrixPacket) -> int:

@@ -14,7 +14,7 @@ import msgspec
 from helix.fieldpath import parse_relative
 from helix.grounding.slices import WHOLE, Slice, selected, slice_of
 from helix.grounding.texts import Leaf as TraceLeaf
-from helix.grounding.texts import leaves
+from helix.grounding.texts import leaves_of, own_leaves
 from helix.judging.budget import within
 from helix.judging.rendering import recording
 from helix.model.config import SubjectConfig
@@ -151,11 +151,15 @@ def _whole(settings: PacketSettings) -> int:
 
 
 def _leaves(trace: Trace, wanted: Slice, part: Slice) -> dict[str, list[TraceLeaf]]:
-    """Return what is shown of each owner: its leaves in the slice, and what rows name beyond."""
-    by_owner: dict[str, list[TraceLeaf]] = {}
-    for leaf in leaves(trace):
-        if part.holds(leaf.obs, leaf.path):
-            by_owner.setdefault(leaf.obs, []).append(leaf)
+    """Return what is shown of each owner: its leaves in the slice, and what rows name beyond.
+
+    Messages are shown by their text, and have no leaves here.
+    """
+    first, last = own_leaves(trace)
+    by_owner = {o.id: leaves_of(o) for o in trace.observations} | {trace.id: first + last}
+    if not part.whole:
+        for obs, found in by_owner.items():
+            by_owner[obs] = [leaf for leaf in found if part.holds(obs, leaf.path)]
     for leaf in (wanted.leaves or {}).values():
         if parse_relative(leaf.path).steps[0] not in SHOWN_ANYWAY:
             by_owner.setdefault(leaf.obs, []).append(leaf)
