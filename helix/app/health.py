@@ -59,7 +59,7 @@ def examined(words: Sequence[str], folders: Sequence[str] = ()) -> Iterator[Find
     yield from _asked("judge", config.judge)
     if config.verifier.backend not in ("same", "none"):
         yield from _asked("verifier", config.verifier)
-    yield _cache(config.paths.state)
+    yield _cache(config)
     yield _writable("paths.state", Path(config.paths.state), "paths.state=FOLDER")
     yield _writable("hydra.run.dir", run_dir.parent, "hydra.run.dir=FOLDER")
 
@@ -189,9 +189,13 @@ def _key(section: str, config: JudgeConfig) -> Finding:
     return Finding(about, "fail", f"{' or '.join(missing)} is not set", fix)
 
 
-def _cache(state: str) -> Finding:
+def _cache(config: Config) -> Finding:
     from helix.engine.cache import FOLDER, open_cache
+    from helix.engine.store import DISK
 
+    if config.cache.name != DISK:
+        return _shared_cache(config)
+    state = config.paths.state
     folder = Path(state) / FOLDER
     if not folder.exists():
         return Finding("cache", "ok", f"no reply is kept yet in {folder}")
@@ -204,6 +208,18 @@ def _cache(state: str) -> Finding:
     return Finding(
         "cache", "ok", f"{counted(replies, 'reply', 'replies')}, {size:,} bytes, {folder}"
     )
+
+
+def _shared_cache(config: Config) -> Finding:
+    """Open a plugin's cache as a run would; its replies are not counted, there may be many."""
+    from helix.engine.store import open_named
+    from helix.registry import CacheSettings, load
+
+    try:
+        with open_named(CacheSettings(config.cache, config.paths.state), load()) as store:
+            return Finding("cache", "ok", f"{store.where} can be written to and read")
+    except HelixError as error:
+        return Finding("cache", "fail", str(error), "cache.name=disk, or as it says")
 
 
 def _writable(about: str, folder: Path, otherwise: str) -> Finding:

@@ -19,10 +19,9 @@ from helix.backends.mailbox import (
     unit_key,
     write_recordings,
 )
-from helix.engine.cache import FOLDER, open_cache
-from helix.engine.kept import Kept
-from helix.engine.upkeep import Merged, Row, merge
-from helix.errors import ArtifactError, UsageError
+from helix.engine.kept import Kept, Row
+from helix.engine.upkeep import Merged, Place, merge
+from helix.errors import ArtifactError, CacheError, UsageError
 from helix.model.request import Question, Reply, Usage
 from helix.pins import pin_dict
 from helix.runs import RunFiles
@@ -78,7 +77,7 @@ class UsedBy:
         return question.unit.trace_digest in self.traces and pin_dict(question.pin) in self.pins
 
 
-def export(state: str, out: str, run: str | None = None, answers: str | None = None) -> Exported:
+def export(place: Place, out: str, run: str | None = None, answers: str | None = None) -> Exported:
     """Write the kept replies as recordings, or those of one run; the rewrite is identical.
 
     With `answers`, a folder of dispatched tasks, the answers there are written instead.
@@ -92,12 +91,12 @@ def export(state: str, out: str, run: str | None = None, answers: str | None = N
     if target.exists() and not is_recordings(target):
         raise UsageError(f"--out {out} is there and holds no recordings; name another file")
     wanted = None if run is None else UsedBy.open(run)
-    source = Path(state) / FOLDER if answers is None else Path(answers)
-    found = _cached(state) if answers is None else _dispatched(source)
+    found = _cached(place) if answers is None else _dispatched(Path(answers))
     kept, left_out = _by_unit(found, wanted)
     chosen = [_one(replies, wanted) for replies in kept.values()]
     if not chosen:
         why = f" ({left_out} do not say what they answer)" if left_out else ""
+        source = place.where if answers is None else answers
         raise UsageError(f"no reply in {source} can be exported{why}")
     target.parent.mkdir(parents=True, exist_ok=True)
     recordings = list(map(_recording, chosen))
@@ -105,12 +104,15 @@ def export(state: str, out: str, run: str | None = None, answers: str | None = N
     return Exported(target, len(recordings), left_out)
 
 
-def _cached(state: str) -> Iterator[_Kept | None]:
-    if not (Path(state) / FOLDER).is_dir():
-        return
-    with open_cache(state) as cache:
-        for key, reply, question in cache.entries():
-            yield None if question is None else _Kept(reply, question, key)
+def _cached(place: Place) -> Iterator[_Kept | None]:
+    for row in place.rows():
+        if row.kept is None:
+            raise CacheError(
+                f"reply {row.key} in {place.where} is damaged: {row.fault}; helix cache verify "
+                "names each, and what to do"
+            )
+        asked = row.kept.asked
+        yield None if asked is None else _Kept(row.kept.reply, asked, row.key)
 
 
 def _dispatched(folder: Path) -> Iterator[_Kept | None]:
@@ -173,14 +175,14 @@ def _recording(kept: _Kept) -> Recording:
     )
 
 
-def imported(state: str, paths: Iterable[str]) -> Merged:
+def imported(place: Place, paths: Iterable[str]) -> Merged:
     """Keep recorded replies again under the keys that they had in a cache; what stands stands.
 
     Left out are recordings that no cache kept: they do not say what would find them there.
     """
     merged = Merged()
     found = [_row(*pair) for path in paths for pair in read_recordings(Path(path))]
-    with open_cache(state) as cache:
+    with place.open() as cache:
         merge(cache, found, merged)
     return merged
 

@@ -40,6 +40,28 @@ def decoded(text: str) -> Kept:
     return Kept(msgspec.convert(plain, Reply), msgspec.convert(plain, _Answered).asked)
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row as it lies in a cache: its key, its bytes, when it was kept (seconds, if known).
+
+    `kept` is None where the row is damaged, and `fault` says how.
+    """
+
+    key: str
+    bytes: int
+    stored: float | None
+    kept: Kept | None
+    fault: str | None = None
+
+
+def read_row(key: str, data: bytes, stored: float | None = None) -> Row:
+    """Read the text of a row, whatever it holds."""
+    try:
+        return Row(key, len(data), stored, decoded(data.decode("ascii")))
+    except (ValueError, RecursionError) as error:
+        return Row(key, len(data), stored, None, str(error))
+
+
 def from_cache(reply: Reply) -> Reply:
     """Return a kept reply as a cache gives it back: marked as from there."""
     return msgspec.structs.replace(reply, source="cache")

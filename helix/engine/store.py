@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from helix.engine.asking import ReplyStore
-from helix.errors import CacheError, HelixError
+from helix.engine.kept import Row
+from helix.errors import CacheError, HelixError, UsageError
 from helix.model.config import Config
 from helix.model.request import Question, Reply, Request
 from helix.redaction import redacted
@@ -16,21 +17,31 @@ from helix.registry import CacheSettings, Registry, ReplyCache
 DISK: Final = "disk"
 
 
-@contextlib.contextmanager
-def open_store(config: Config, registry: Registry) -> Iterator[ReplyStore]:
+def open_store(config: Config, registry: Registry) -> contextlib.AbstractContextManager[ReplyStore]:
     """Open the cache of `cache.name` for as long as the context lasts.
 
     Raises UnknownNameError for a name that nobody registered, and CacheError for whatever the cache
     raises: a reply that cannot be kept ends the run, since the next would be paid for in vain.
     """
-    cache: ReplyCache = registry.get("caches", config.cache.name)
+    return open_named(CacheSettings(config.cache, config.paths.state), registry)
+
+
+@contextlib.contextmanager
+def open_named(settings: CacheSettings, registry: Registry) -> Iterator[Store]:
+    """Open the cache that a section names, as `open_store` does."""
+    cache: ReplyCache = registry.get("caches", settings.config.name)
     with _told(cache.name):
-        opened = cache.open(CacheSettings(config.cache, config.paths.state))
+        opened = cache.open(settings)
     with contextlib.closing(opened):
-        yield _Store(cache.name, opened)
+        yield Store(cache.name, opened)
 
 
-class _Store:
+class Store:
+    """An opened cache of whatever kind, whose faults are CacheErrors.
+
+    `where` is the place that it tells, or its name.
+    """
+
     def __init__(self, name: str, opened: Any) -> None:
         self._name, self._opened = name, opened
 
@@ -50,6 +61,29 @@ class _Store:
         with _told(self._name):
             stands: Reply = self._opened.put(key, reply, instead_of=instead_of, asked=asked)
             return stands
+
+    @property
+    def where(self) -> str:
+        return str(getattr(self._opened, "where", f"cache.name={self._name}"))
+
+    def rows(self) -> Iterator[Row]:
+        """Yield every row, damaged ones too; UsageError where the cache cannot list them."""
+        self._must("rows")
+        with _told(self._name):
+            yield from self._opened.rows()
+
+    def remove(self, keys: Iterable[str]) -> int:
+        """Remove replies by key, for good, and return how many were there."""
+        self._must("remove")
+        with _told(self._name):
+            return int(self._opened.remove(keys))
+
+    def _must(self, what: str) -> None:
+        if not callable(getattr(self._opened, what, None)):
+            raise UsageError(
+                f"cache.name={self._name} has no {what}(), which helix cache needs to look after "
+                "it; its replies are found by runs alone"
+            )
 
 
 @contextlib.contextmanager

@@ -16,31 +16,20 @@ from pathlib import Path
 
 import msgspec
 
-from helix.engine.cache import DATABASE, FOLDER, DiskReplyCache
-from helix.engine.kept import Kept, decoded
+from helix.engine.asking import ReplyStore
+from helix.engine.cache import DATABASE, FOLDER, DiskReplyCache, open_cache
+from helix.engine.kept import Row, read_row
+from helix.engine.store import Store, open_named
 from helix.errors import CacheError, UsageError
 from helix.model.canonical import canonical_bytes, digest_bytes
 from helix.model.request import Question, Reply, Usage
+from helix.registry import CacheSettings, Registry
 
 _ROWS = """
 SELECT key, value, store_time,
        typeof(key) = 'text' AND typeof(value) = 'text' AND filename IS NULL
 FROM Cache ORDER BY rowid
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row as it lies in the database: its key, its bytes, when it was kept (seconds, if known).
-
-    `kept` is None where the row is damaged, and `fault` says how.
-    """
-
-    key: str
-    bytes: int
-    stored: float | None
-    kept: Kept | None
-    fault: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +102,8 @@ def rows(folder: Path) -> Iterator[Row]:
             size = len(value) if type(value) is bytes else 0
             if not is_text:
                 yield Row(name, size, stored, None, "it is not text")
-                continue
-            try:
-                yield Row(name, size, stored, decoded(value.decode("ascii")))
-            except (ValueError, RecursionError) as error:
-                yield Row(name, size, stored, None, str(error))
+            else:
+                yield read_row(name, value, stored)
 
 
 def check(folder: Path) -> None:
@@ -130,7 +116,7 @@ def check(folder: Path) -> None:
         raise CacheError(_broken(folder, found.decode("utf-8", "replace")))
 
 
-def merge(into: DiskReplyCache, others: Iterable[Row], merged: Merged) -> None:
+def merge(into: ReplyStore, others: Iterable[Row], merged: Merged) -> None:
     """Keep what is missing by key; what stands under a key stands, and a conflict is noted."""
     for row in others:
         if row.kept is None:
@@ -147,10 +133,10 @@ def merge(into: DiskReplyCache, others: Iterable[Row], merged: Merged) -> None:
             merged.conflicts.append(Conflict(row.key, ours, theirs))
 
 
-def prune(folder: Path, rule: Rule) -> Pruned:
+def prune(rows: Iterable[Row], rule: Rule) -> Pruned:
     """Return what a rule names; damaged rows stay, since it is not known what they are."""
     found = Pruned()
-    for row in rows(folder):
+    for row in rows:
         goes = rule.removes(row) if row.kept is not None else None
         if goes:
             found.keys.append(row.key)
@@ -175,20 +161,36 @@ class Of:
     model: str | None
 
 
-def by_model(found: Iterable[Row]) -> tuple[dict[Of, int], int, float | None, float | None]:
-    """Return counts by role and model, how many are damaged, and the first and last time."""
-    counts: Counter[Of] = Counter()
-    damaged, first, last = 0, None, None
+@dataclass(slots=True)
+class Tally:
+    """What is kept: rows, the bytes of their text, how many are damaged, the first and last time.
+
+    `by` counts those that can be read by role and model.
+    """
+
+    replies: int = 0
+    bytes: int = 0
+    damaged: int = 0
+    first: float | None = None
+    last: float | None = None
+    by: Counter[Of] = field(default_factory=Counter)
+
+
+def tally(found: Iterable[Row]) -> Tally:
+    """Count rows; a time is None where no row says when it was kept."""
+    told = Tally()
     for row in found:
+        told.replies += 1
+        told.bytes += row.bytes
         if row.stored is not None:
-            first = row.stored if first is None else min(first, row.stored)
-            last = row.stored if last is None else max(last, row.stored)
+            told.first = row.stored if told.first is None else min(told.first, row.stored)
+            told.last = row.stored if told.last is None else max(told.last, row.stored)
         if row.kept is None:
-            damaged += 1
+            told.damaged += 1
             continue
         asked = row.kept.asked
-        counts[Of(asked.unit.role, asked.pin.model) if asked else Of(None, None)] += 1
-    return dict(counts), damaged, first, last
+        told.by[Of(asked.unit.role, asked.pin.model) if asked else Of(None, None)] += 1
+    return told
 
 
 @contextlib.contextmanager
@@ -209,7 +211,58 @@ def _broken(folder: Path, why: str) -> str:
     )
 
 
-def another(state: str | Path, into: str | Path) -> Path:
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """The cache of a state folder, which is not made where there is none yet."""
+
+    state: str
+
+    @property
+    def where(self) -> str:
+        return str(Path(self.state) / FOLDER)
+
+    def check(self) -> None:
+        """Raise CacheError where the structure of the database is damaged."""
+        check(Path(self.where))
+
+    def rows(self) -> Iterator[Row]:
+        """Yield every row, damaged ones too; nothing where there is no cache."""
+        return rows(Path(self.where))
+
+    def open(self) -> contextlib.AbstractContextManager[DiskReplyCache]:
+        """Open it to be changed, made on first use."""
+        return open_cache(self.state)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A plugin's cache, by its name and options."""
+
+    settings: CacheSettings
+    registry: Registry
+
+    @property
+    def where(self) -> str:
+        with self.open() as store:
+            return store.where
+
+    def check(self) -> None:
+        """Nothing is known of its structure."""
+
+    def rows(self) -> Iterator[Row]:
+        """Yield every row, damaged ones too."""
+        with self.open() as store:
+            yield from store.rows()
+
+    def open(self) -> contextlib.AbstractContextManager[Store]:
+        """Open it, as a run would."""
+        return open_named(self.settings, self.registry)
+
+
+Place = OnDisk | Shared
+
+
+def another(state: str | Path, into: Place) -> Path:
     """Return the cache of a state folder, or a cache that is named itself, to merge from.
 
     Raises UsageError where there is none, and for the cache to merge into.
@@ -221,6 +274,6 @@ def another(state: str | Path, into: str | Path) -> Path:
             f"helix cache merge takes state folders with a reply cache (got {state}, where there "
             f"is no {FOLDER}/{DATABASE})"
         )
-    if folder.resolve() == Path(into, FOLDER).resolve():
+    if isinstance(into, OnDisk) and folder.resolve() == Path(into.where).resolve():
         raise UsageError(f"helix cache merge takes other caches than the one of --state ({state})")
     return folder

@@ -13,6 +13,7 @@ from helix.app.cli import main
 from helix.app.recordings import export
 from helix.backends.mailbox import Recording
 from helix.engine.cache import open_cache
+from helix.engine.upkeep import OnDisk
 from helix.errors import ArtifactError, UsageError
 from helix.evaluate import Finished
 from helix.model.lines import decode_line
@@ -105,13 +106,13 @@ def test_an_exported_run_replays_to_the_same_lines(desk: Desk, of_one_run: bool)
     assert states == {"t0": "pass", "t1": "uncertain", "t2": "pass"}, "t1 is refuted"
     run = str(desk.root / "live") if of_one_run else None
     out = desk.root / "recordings" / "live.jsonl"
-    exported = export(str(desk.state), str(out), run)
+    exported = export(OnDisk(str(desk.state)), str(out), run)
     assert (exported.recordings, exported.left_out) == (7, 0), "with a re-prompt and the verifier"
     replayed = desk.replay(out.parent)
     assert desk.lines("replayed") == desk.lines("live")
     assert replayed.scorecard.usage.calls == 0
     before = out.read_bytes()
-    export(str(desk.state), str(out), run)
+    export(OnDisk(str(desk.state)), str(out), run)
     assert out.read_bytes() == before
 
 
@@ -119,15 +120,15 @@ def test_of_two_prompts_the_one_of_the_run_is_taken(desk: Desk) -> None:
     desk.run("first")
     desk.run("second", context_tokens=64_000, extra={"top_k": 1})
     out = desk.root / "recordings" / "r.jsonl"
-    assert export(str(desk.state), str(out)).recordings == 7, "they say the same"
+    assert export(OnDisk(str(desk.state)), str(out)).recordings == 7, "they say the same"
     script = SCRIPT.replace("As the words say.", "By the words.")
     (desk.root / "judge.py").write_text(script, encoding="utf-8")
     desk.run("third")
     with pytest.raises(
         ArtifactError, match=r"judge of trace 't0'.*--run RUN takes those of one run"
     ):
-        export(str(desk.state), str(out))
-    assert export(str(desk.state), str(out), str(desk.root / "third")).recordings == 7
+        export(OnDisk(str(desk.state)), str(out))
+    assert export(OnDisk(str(desk.state)), str(out), str(desk.root / "third")).recordings == 7
     assert b"By the words." in out.read_bytes()
     desk.replay(out.parent)
     assert desk.lines("replayed") == desk.lines("third")
@@ -161,15 +162,15 @@ def test_replies_kept_by_an_earlier_version_are_counted_and_left_out(
 def test_what_cannot_be_exported_is_a_usage_error(desk: Desk) -> None:
     state, out = str(desk.state), desk.root / "r.jsonl"
     with pytest.raises(UsageError, match=r"no reply in .* can be exported"):
-        export(state, str(out))
+        export(OnDisk(state), str(out))
     assert not desk.state.exists(), "looking makes no cache"
     with pytest.raises(UsageError, match=r"must be a file that ends in \.jsonl"):
-        export(state, str(desk.root / "r.json"))
+        export(OnDisk(state), str(desk.root / "r.json"))
     with pytest.raises(ArtifactError, match=r"--run: .* must be the folder of a finished run"):
-        export(state, str(out), str(desk.root))
+        export(OnDisk(state), str(out), str(desk.root))
     (desk.root / "mine.jsonl").write_text('{"my": "notes"}\n', encoding="utf-8")
     with pytest.raises(UsageError, match="holds no recordings"):
-        export(state, str(desk.root / "mine.jsonl"))
+        export(OnDisk(state), str(desk.root / "mine.jsonl"))
 
 
 @pytest.mark.parametrize("words", [["--out", "x.jsonl"], ["export"]])

@@ -14,7 +14,7 @@ import pytest
 from helix.app.cli import main
 from helix.app.recordings import export
 from helix.engine.cache import open_cache
-from helix.engine.upkeep import by_model, rows, said
+from helix.engine.upkeep import OnDisk, rows, said, tally
 from helix.model.request import Message, Pin, Question, Reply, Request, Unit, Usage
 from tests.app.test_cache_export import Desk
 
@@ -47,7 +47,7 @@ def test_what_was_exported_comes_back_exactly_and_asks_nobody(
 ) -> None:
     desk.run("live")
     first = desk.root / "recordings" / "live.jsonl"
-    export(str(desk.state), str(first))
+    export(OnDisk(str(desk.state)), str(first))
     with open_cache(str(desk.state)) as cache:
         before = sorted(cache.entries(), key=lambda entry: entry[0])
     desk.state.rename(desk.root / "away")
@@ -56,7 +56,7 @@ def test_what_was_exported_comes_back_exactly_and_asks_nobody(
     with open_cache(str(desk.state)) as cache:
         assert sorted(cache.entries(), key=lambda entry: entry[0]) == before
     again = desk.root / "again.jsonl"
-    export(str(desk.state), str(again))
+    export(OnDisk(str(desk.state)), str(again))
     assert again.read_bytes() == first.read_bytes()
     done = desk.run("second")
     assert (done.scorecard.usage.calls, done.scorecard.usage.cache_hits) == (0, 7)
@@ -70,7 +70,7 @@ def test_a_recording_that_no_cache_kept_is_left_out_and_named(
 ) -> None:
     desk.run("live")
     file = desk.root / "r.jsonl"
-    export(str(desk.state), str(file))
+    export(OnDisk(str(desk.state)), str(file))
     lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     del lines[1]["cached"]
     file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
@@ -150,7 +150,7 @@ def test_verify_names_each_row_that_cannot_be_read_and_says_how_to_keep_the_othe
         for key in KEYS:
             cache.put(key, Reply("text"), asked=ASKED)
     assert told(capsys, "verify", "--state", str(state)) == {
-        "folder": str(state / "cache"), "sound": 6, "damaged": {},
+        "where": str(state / "cache"), "sound": 6, "damaged": {},
     }  # fmt: skip
     changed(state, "UPDATE Cache SET value = '{\"text\": 3}' WHERE key = ?", KEYS[1])
     changed(state, "UPDATE Cache SET value = ?, mode = 4 WHERE key = ?", b"\x80\x04N.", KEYS[2])
@@ -233,8 +233,8 @@ def test_a_reply_that_does_not_say_when_it_was_kept_is_not_old(
     words = ["prune", "--older-than", "1", "--state", str(tmp_path)]
     found = told(capsys, *words, "--yes")
     assert (found["removed"], found["unknown"]) == (0, 1)
-    first, last = by_model(rows(tmp_path / "cache"))[2:]
-    assert first == last is not None and time.time() - last < 3600
+    found = tally(rows(tmp_path / "cache"))
+    assert found.first == found.last is not None and time.time() - found.last < 3600
 
 
 def test_what_a_run_may_ask_again_is_not_unused_by_it(
@@ -262,7 +262,7 @@ def test_prune_says_how_much_before_and_after(
     shown = capsys.readouterr().out.splitlines()
     assert shown[0].startswith("1 reply may go (5,") and shown[0].endswith(" bytes), 1 stay")
     assert shown[1:] == [
-        "  1 of these stay because they do not say what was asked",
+        "  1 of these stay because they do not say what was asked, or when",
         "  nothing is removed yet: the same command with --yes removes it",
     ]
     assert main([*words, "--yes"]) == 0
@@ -285,3 +285,30 @@ def test_stats_count_by_role_and_model_and_say_what_is_damaged(
         f"  kept from 1970-01-01 to {today}",
         "  damaged: 1; helix cache verify names them",
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--option", "db=1"], "--option is of a shared cache: add --name NAME (got db=1)"),
+        (["--name", "disk", "--option", "secret"], "--option must be KEY=VALUE (got secret)"),
+        (
+            ["--name", "disk", "--option", "db=1"],
+            "cache.options must be empty with cache.name=disk",
+        ),
+        (["--name", "dosk"], "unknown reply cache 'dosk'; did you mean 'disk'?"),
+    ],
+)
+def test_a_cache_that_cannot_be_named_so_is_told(
+    words: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["cache", "stats", *words]) == 2
+    assert why in capsys.readouterr().err
+
+
+def test_the_cache_on_disk_may_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with open_cache(str(tmp_path)) as cache:
+        cache.put(KEYS[0], Reply("yes"), asked=ASKED)
+    words = ["stats", "--name", "disk", "--state", str(tmp_path)]
+    found = told(capsys, *words)
+    assert (found["where"], found["replies"]) == (str(tmp_path / "cache"), 1)

@@ -20,6 +20,7 @@ from helix.backends.scripted import Scripted, abstain
 from helix.checks import Decision, Params
 from helix.engine.cache import open_cache
 from helix.engine.drive import drive
+from helix.engine.upkeep import rows
 from helix.errors import ConfigError
 from helix.ingest.formats.openai_chat import FORMAT as OPENAI
 from helix.model.canonical import source_digest
@@ -375,9 +376,70 @@ class Eager(Wrong):
         return super().put(key, reply, instead_of=stands)
 
 
+class Listing(Wrong):
+    """One whose replies helix cache may look after."""
+
+    def __init__(self, settings: CacheSettings) -> None:
+        super().__init__(settings)
+        self._folder = self._cache.folder
+
+    def put(self, key: str, reply: Reply, *, instead_of: Any = None, asked: Any = None) -> Any:
+        return self._cache.put(key, reply, instead_of=instead_of, asked=asked)
+
+    def rows(self) -> Any:
+        return rows(self._folder)
+
+    def remove(self, keys: Any) -> int:
+        return self._cache.remove(keys)
+
+
+class Twice(Listing):
+    def rows(self) -> Any:
+        return [*super().rows(), *super().rows()]
+
+
+class Unasked(Listing):
+    def rows(self) -> Any:
+        return [replace(row, kept=replace(row.kept, asked=None)) for row in super().rows()]
+
+
+class Damaging(Listing):
+    def rows(self) -> Any:
+        return [replace(row, kept=None, fault="it is") for row in super().rows()]
+
+
+class Weightless(Listing):
+    def rows(self) -> Any:
+        return [replace(row, bytes=0) for row in super().rows()]
+
+
+class Hopeful(Listing):
+    def remove(self, keys: Any) -> int:
+        super().remove(keys)
+        return len(keys)
+
+
+class Keeping(Listing):
+    def remove(self, keys: Any) -> int:
+        return 1
+
+
+class Purging(Listing):
+    def remove(self, keys: Any) -> int:
+        super().remove([row.key for row in self.rows()])
+        return 1
+
+
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
+        (Twice, "rows must yield each row once"),
+        (Unasked, "rows must yield a reply and what was asked as they were put"),
+        (Damaging, "rows calls a reply damaged that get returns"),
+        (Weightless, "rows must say of how many bytes a row is"),
+        (Hopeful, "remove must return how many replies were there (got 2)"),
+        (Keeping, "remove must remove a reply"),
+        (Purging, "remove removes other replies than it names"),
         (Forgetting, "loses a reply when it is closed and opened again"),
         (Rounding, "gives back another reply than it was given"),
         (Guessing, "answers for a key that was never put"),
@@ -393,6 +455,7 @@ def test_a_cache_that_breaks_its_contract_fails(kind: Any, told: str) -> None:
 
 def test_a_cache_that_passes_everything_on_conforms() -> None:
     testing.cache_conforms(ReplyCache("mine", "1", Wrong))
+    testing.cache_conforms(ReplyCache("mine", "1", Listing))
 
 
 # Executors.

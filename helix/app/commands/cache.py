@@ -8,7 +8,6 @@ import datetime
 import json
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from helix.app import console
@@ -16,7 +15,7 @@ from helix.app.arguments import positive
 from helix.errors import CacheError, ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from helix.engine.upkeep import Merged, Of
+    from helix.engine.upkeep import Merged, Of, Place
 
 DAY_S = 86_400
 SHOWN = 20
@@ -31,6 +30,10 @@ after them:
   import FILE …        keep exported recordings again, under the keys they had
   merge STATE …        copy what is missing from other state folders
   prune RULE …         remove what every given rule names, with --yes
+
+They are those of --state, or of a shared cache:
+
+  helix cache stats --name redis --option address=redis://HOST:6379
 
 The first reply under a key stands. Where another says something else, import
 and merge count it and show both digests. Nothing is ever removed by itself."""
@@ -54,6 +57,8 @@ def run(argv: Sequence[str]) -> ExitCode:
     parser = _parser()
     args = parser.parse_args(argv)
     action = args.action or "stats"
+    if args.option and not args.name:
+        raise UsageError(f"--option is of a shared cache: add --name NAME (got {args.option[0]})")
     for name, owners in BELONG.items():
         if getattr(args, name) and action not in owners:
             flag = f"--{name.replace('_', '-')}"
@@ -72,7 +77,31 @@ def run(argv: Sequence[str]) -> ExitCode:
         "import": _import,
         "merge": _merge,
         "prune": _prune,
-    }[action](args)
+    }[action](args, _place(args))
+
+
+def _place(args: argparse.Namespace) -> Place:
+    """Return the cache that is looked after."""
+    from helix.engine.store import DISK
+    from helix.engine.upkeep import OnDisk, Shared
+    from helix.model.config import CacheConfig
+    from helix.registry import CacheSettings, load
+
+    if (args.name or DISK) == DISK and not args.option:
+        return OnDisk(args.state)
+    config = CacheConfig(name=args.name, options=dict(map(_option, args.option)))
+    return Shared(CacheSettings(config, args.state), load())
+
+
+def _option(word: str) -> tuple[str, Any]:
+    """Return the key and value of an option; a value that is JSON is what it says."""
+    key, equals, text = word.partition("=")
+    if not (key and equals):
+        raise UsageError(f"--option must be KEY=VALUE (got {key})")
+    try:
+        return key, json.loads(text)
+    except ValueError:
+        return key, text
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -85,6 +114,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("action", nargs="?", choices=ACTIONS, metavar="ACTION", help="as above")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="what import and merge read")
     parser.add_argument("--state", default=".helix", help="paths.state of the runs (.helix)")
+    parser.add_argument("--name", metavar="NAME", help="cache.name of the runs, a plugin's")
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="KEY=VALUE", help="cache.options of it"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     export = parser.add_argument_group("export")
     export.add_argument("--out", metavar="FILE", help="recording file to write, FILE.jsonl")
@@ -100,25 +133,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _stats(args: argparse.Namespace) -> ExitCode:
-    from helix.engine.cache import FOLDER, CacheStats, open_cache
-    from helix.engine.upkeep import by_model, rows
+def _stats(args: argparse.Namespace, place: Place) -> ExitCode:
+    from helix.engine.upkeep import tally
+    from helix.reports.words import counted
 
-    folder, stats = Path(args.state) / FOLDER, CacheStats(replies=0, bytes=0)
-    if folder.is_dir():
-        with open_cache(args.state) as cache:
-            stats = cache.stats()
-    counts, damaged, first, last = by_model(rows(folder))
-    listed = sorted(counts.items(), key=lambda pair: (pair[0].role or "~", pair[0].model or "~"))
-    told = {"folder": str(folder), **dataclasses.asdict(stats), "damaged": damaged}
-    told |= {"first": _day(first), "last": _day(last)}
+    found, where = tally(place.rows()), place.where
+    listed = sorted(found.by.items(), key=lambda pair: (pair[0].role or "~", pair[0].model or "~"))
+    told = {"where": where, "replies": found.replies, "bytes": found.bytes}
+    told |= {"damaged": found.damaged, "first": _day(found.first), "last": _day(found.last)}
     told["by"] = [{**dataclasses.asdict(of), "replies": n} for of, n in listed]
-    lines = [f"{stats.replies} replies, {stats.bytes} bytes in {folder}"]
+    lines = [f"{counted(found.replies, 'reply', 'replies')}, {found.bytes:,} bytes in {where}"]
     lines += [f"  {_of(of)}: {n:,}" for of, n in listed]
-    if first is not None:
-        lines.append(f"  kept from {_day(first)} to {_day(last)}")
-    if damaged:
-        lines.append(f"  damaged: {damaged:,}; helix cache verify names them")
+    if found.first is not None:
+        lines.append(f"  kept from {_day(found.first)} to {_day(found.last)}")
+    if found.damaged:
+        lines.append(f"  damaged: {found.damaged:,}; helix cache verify names them")
     _say(args, told, lines)
     return ExitCode.PASS
 
@@ -135,38 +164,38 @@ def _day(seconds: float | None) -> str | None:
     return datetime.datetime.fromtimestamp(seconds, datetime.UTC).date().isoformat()
 
 
-def _verify(args: argparse.Namespace) -> ExitCode:
-    from helix.engine.cache import FOLDER
-    from helix.engine.upkeep import check, rows
+def _verify(args: argparse.Namespace, place: Place) -> ExitCode:
+    from helix.engine.upkeep import OnDisk
     from helix.reports.visible import one_line
     from helix.reports.words import counted
 
-    folder = Path(args.state) / FOLDER
-    check(folder)
-    sound, damaged = 0, {}
-    for row in rows(folder):
+    place.check()
+    sound, damaged, where = 0, {}, place.where
+    for row in place.rows():
         sound += row.kept is not None
         if row.kept is None:
             damaged[row.key] = row.fault
-    lines = [f"{counted(sound, 'reply', 'replies')} read back in {folder}"]
+    lines = [f"{counted(sound, 'reply', 'replies')} read back in {where}"]
     lines += [f"  damaged: {one_line(key)}: {one_line(str(why))}" for key, why in damaged.items()]
-    _say(args, {"folder": str(folder), "sound": sound, "damaged": damaged}, lines)
-    if damaged:
-        aside = f"{folder}.damaged"
-        raise CacheError(
-            f"{counted(len(damaged), 'reply', 'replies')} of {folder} cannot be read; to keep the "
-            f"others: mv {folder} {aside} && helix cache merge {aside} --state {args.state}"
-        )
-    return ExitCode.PASS
+    _say(args, {"where": where, "sound": sound, "damaged": damaged}, lines)
+    if not damaged:
+        return ExitCode.PASS
+    cure = "remove these there by their keys, and they are asked again"
+    if isinstance(place, OnDisk):
+        aside = f"{where}.damaged"
+        cure = f"to keep the others: mv {where} {aside} && helix cache merge {aside} --state "
+        cure += args.state
+    many = counted(len(damaged), "reply", "replies")
+    raise CacheError(f"{many} of {where} cannot be read; {cure}")
 
 
-def _export(args: argparse.Namespace) -> ExitCode:
+def _export(args: argparse.Namespace, place: Place) -> ExitCode:
     from helix.app.recordings import export
     from helix.reports.words import counted
 
     if not args.out:
         raise UsageError("helix cache export needs the file to write: add --out FILE.jsonl")
-    done = export(args.state, args.out, args.run, args.dispatch)
+    done = export(place, args.out, args.run, args.dispatch)
     if args.json:
         told = {"file": str(done.file), "recordings": done.recordings, "leftOut": done.left_out}
         console.say(json.dumps(told, indent=2))
@@ -179,31 +208,29 @@ def _export(args: argparse.Namespace) -> ExitCode:
     return ExitCode.PASS
 
 
-def _import(args: argparse.Namespace) -> ExitCode:
+def _import(args: argparse.Namespace, place: Place) -> ExitCode:
     from helix.app.recordings import imported
 
-    return _merged(args, imported(args.state, args.paths))
+    return _merged(args, place, imported(place, args.paths))
 
 
-def _merge(args: argparse.Namespace) -> ExitCode:
-    from helix.engine.cache import open_cache
+def _merge(args: argparse.Namespace, place: Place) -> ExitCode:
     from helix.engine.upkeep import Merged, another, merge, rows
 
-    merged, folders = Merged(), [another(path, args.state) for path in args.paths]
-    with open_cache(args.state) as cache:
+    merged, folders = Merged(), [another(path, place) for path in args.paths]
+    with place.open() as cache:
         for folder in folders:
             merge(cache, rows(folder), merged)
-    return _merged(args, merged)
+    return _merged(args, place, merged)
 
 
-def _merged(args: argparse.Namespace, merged: Merged) -> ExitCode:
-    from helix.engine.cache import FOLDER
+def _merged(args: argparse.Namespace, place: Place, merged: Merged) -> ExitCode:
     from helix.reports.visible import one_line
     from helix.reports.words import counted
 
     many, clashes = len(merged.left_out), merged.conflicts
     lines = [
-        f"{counted(merged.added, 'reply', 'replies')} added to {Path(args.state) / FOLDER}, "
+        f"{counted(merged.added, 'reply', 'replies')} added to {place.where}, "
         f"{merged.present:,} there already, {counted(len(clashes), 'conflict')}, {many:,} left out"
     ]
     lines += [
@@ -218,9 +245,8 @@ def _merged(args: argparse.Namespace, merged: Merged) -> ExitCode:
     return ExitCode.PASS
 
 
-def _prune(args: argparse.Namespace) -> ExitCode:
+def _prune(args: argparse.Namespace, place: Place) -> ExitCode:
     from helix.app.recordings import UsedBy
-    from helix.engine.cache import FOLDER, open_cache
     from helix.engine.upkeep import Rule, prune
     from helix.reports.words import counted
 
@@ -235,16 +261,17 @@ def _prune(args: argparse.Namespace) -> ExitCode:
         model=args.model,
         used=(lambda asked: any(one.has(asked) for one in runs)) if runs else None,
     )
-    found = prune(Path(args.state) / FOLDER, rule)
+    found = prune(place.rows(), rule)
     removed = 0
     if args.yes and found.keys:
-        with open_cache(args.state) as cache:
+        with place.open() as cache:
             removed = cache.remove(found.keys)
     named = counted(len(found.keys), "reply", "replies")
     went = f"{counted(removed, 'reply', 'replies')} removed" if args.yes else f"{named} may go"
     lines = [f"{went} ({found.bytes:,} bytes), {found.stay:,} stay"]
     if found.unknown:
-        lines.append(f"  {found.unknown:,} of these stay because they do not say what was asked")
+        why = "they do not say what was asked, or when"
+        lines.append(f"  {found.unknown:,} of these stay because {why}")
     if found.keys and not args.yes:
         lines.append("  nothing is removed yet: the same command with --yes removes it")
     told = {"named": len(found.keys), "bytes": found.bytes, "removed": removed}

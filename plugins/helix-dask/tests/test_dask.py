@@ -18,6 +18,7 @@ pytest.importorskip("helix_dask", reason="helix-dask is not installed")
 
 from helix.app.recordings import export
 from helix.audit.masking import COMPARED, masked
+from helix.engine.upkeep import OnDisk
 from helix.registry import load
 from helix.runs import RunFiles
 from helix.testing import executor_conforms
@@ -117,7 +118,7 @@ def test_workers_with_a_state_of_their_own_bring_their_replies_home(here: Path) 
         assert len(kept(here, "own")) == TRACES
         ended(start(here, server, "own"))
         assert len(server.asked) == TRACES, "all replies are here"
-    exported = export(str(here / "own"), str(here / "recordings" / "own.jsonl"))
+    exported = export(OnDisk(str(here / "own")), str(here / "recordings" / "own.jsonl"))
     assert (exported.recordings, exported.left_out) == (TRACES, 0), "with what was asked"
 
 

@@ -19,7 +19,7 @@ class RedisServer:
 
     def __init__(self, folder: Path, *words: str, port: int | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.folder, self.port = folder, port or _free()
+        self.folder, self.port = folder, port or free_port()
         self._words = [*SAFE, *words]
         self._process: subprocess.Popen[bytes] | None = None
         self.begin()
@@ -66,7 +66,7 @@ class RedisServer:
         return bool(said) and not said.startswith(b"-LOADING")
 
 
-def _free() -> int:
+def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])

@@ -14,23 +14,31 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as settings_of
+from hypothesis import strategies as st
 
 pytest.importorskip("redis", reason="redis is not installed: helix-redis is not tested")
 pytest.importorskip("helix_redis", reason="helix-redis is not installed")
 
 import redis
-from redis_server import PROGRAM, RedisServer
+from redis_server import PROGRAM, RedisServer, free_port
 
 from helix.engine.cache import open_cache
+from helix.engine.kept import Kept
 from helix.errors import CacheError, ConfigError, HelixError
+from helix.model.canonical import digest_bytes
 from helix.model.config import CacheConfig
-from helix.model.request import Reply, Usage
+from helix.model.request import Pin, Question, Reply, Unit, Usage
 from helix.registry import CacheSettings, load
 from helix.testing import cache_conforms
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="redis-server is not installed")
 Start = Callable[..., RedisServer]
 KEY = "a" * 64
+ASKED = Question(
+    Unit("judge", "trajectory", "t", "d", ("a",), "c", 0), "n", Pin("b", "m", "i"), "p"
+)
 WHOLE = Reply('a "reply"\n\0 with \ud800 and é', "length", "m-1", "thought", Usage(1, None, 3))
 
 
@@ -62,6 +70,19 @@ def test_a_row_is_the_text_that_the_cache_on_disk_holds(
         disk.put(KEY, WHOLE)
         assert server.client().get(f"helix:{KEY}").decode("ascii") == disk._cache.get(KEY)
         assert shared.get(KEY) == disk.get(KEY) == msgspec.structs.replace(WHOLE, source="cache")
+
+
+@given(text=st.text(), reasoning=st.none() | st.text(), asked=st.booleans())
+@settings_of(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_comes_back(
+    server: RedisServer, text: str, reasoning: str | None, asked: bool
+) -> None:
+    key = digest_bytes(repr((text, reasoning, asked)).encode("utf-8", "backslashreplace"))
+    with opened(server) as cache:
+        cache.put(key, Reply(text, reasoning=reasoning), asked=ASKED if asked else None)
+        assert cache.get(key) == Reply(text, reasoning=reasoning, source="cache")
+        (row,) = (row for row in cache.rows() if row.key == key)
+    assert row.kept == Kept(Reply(text, reasoning=reasoning), ASKED if asked else None)
 
 
 def test_nothing_stays_of_the_probe_and_no_reply_ever_ends(server: RedisServer) -> None:
@@ -328,7 +349,7 @@ def test_a_server_that_throws_out_only_what_ends_is_taken(started: Start, policy
 
 
 def test_a_node_of_a_cluster_is_refused(started: Start) -> None:
-    server = started("--cluster-enabled", "yes")
+    server = started("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
     assert "it is a node of a cluster, which this cache cannot use" in refused(server)
 
 

@@ -64,7 +64,7 @@ def _cures(options: Options, name: str | None, said: str) -> dict[str, str]:
         f"{env or 'cache.options.password_env'} and cache.options.username to one that it knows",
         "NOPERM": f"user {user} may not do what a cache does ({said}); type redis-cli ACL SETUSER "
         f"{user} '~{options.prefix}*' +get +set +del +watch +unwatch +multi +exec +discard +info "
-        "+select +scan +strlen",
+        "+select +scan +mget +exists",
         "READONLY": f"it takes no writes, as a replica does; {PRIMARY}",
         "OOM": f"its memory is full; raise maxmemory there, or free some; {GOES_ON}",
         "MISCONF": f"it takes no writes because it cannot save them; make room on its disk; "

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -11,14 +12,15 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from helix.engine.kept import Kept, decoded, encoded, from_cache
+from helix.engine.kept import Kept, Row, decoded, encoded, from_cache, read_row
 from helix.errors import CacheError
 from helix.model.request import Question, Reply, Request
 from helix.redaction import redacted
 from helix_redis.faults import told, unsuited
 from helix_redis.options import Options
 
-_PROBE_MS = 60_000
+_PROBE, _PROBE_MS = b"probe:", 60_000
+_AT_ONCE = 1_000
 
 
 class RedisReplyCache:
@@ -76,6 +78,37 @@ class RedisReplyCache:
         # A write whose answer was lost is sent again, and then finds itself.
         return reply if stands is None or stands == data else self._reply(key, stands)
 
+    @property
+    def where(self) -> str:
+        """The server and the database, as they are told."""
+        return f"{self._options.address} (db {self._options.db})"
+
+    def rows(self) -> Iterator[Row]:
+        """Yield every row in the order of keys, damaged ones too; the server notes no times."""
+        begin = len(self._options.prefix)
+        pattern = re.sub(r"([*?\[\]\\^-])", r"\\\1", self._options.prefix) + "*"
+        with self._told():
+            found = set(self._client.scan_iter(match=pattern, count=_AT_ONCE))
+        names = sorted(name for name in found if not name[begin:].startswith(_PROBE))
+        for at in range(0, len(names), _AT_ONCE):
+            batch = names[at : at + _AT_ONCE]
+            with self._told():
+                values: Any = self._client.mget(batch)
+            for name, value in zip(batch, values, strict=True):
+                key = name[begin:].decode("utf-8", "backslashreplace")
+                if value is not None:
+                    yield read_row(key, value)
+                elif self._is_there(name):
+                    yield Row(key, 0, None, None, "it is not text")
+
+    def remove(self, keys: Iterable[str]) -> int:
+        """Remove replies by key, for good, and return how many were there."""
+        names, gone = list(map(self._name, keys)), 0
+        for at in range(0, len(names), _AT_ONCE):
+            with self._told():
+                gone += int(self._client.delete(*names[at : at + _AT_ONCE]))  # type: ignore[arg-type]
+        return gone
+
     def close(self) -> None:
         """Close the connections; the cache cannot be used afterwards."""
         self._client.close()
@@ -112,7 +145,7 @@ class RedisReplyCache:
 
     def _probe(self) -> None:
         """Do once all that a run will do, under a name that nobody else uses."""
-        key, first, second = f"probe:{uuid4().hex}", Reply("first"), Reply("second")
+        key, first, second = f"{_PROBE.decode()}{uuid4().hex}", Reply("first"), Reply("second")
         with self._told(key):
             kept = self._client.set(
                 self._name(key), encoded(first, None).encode("ascii"), nx=True, px=_PROBE_MS
@@ -123,6 +156,10 @@ class RedisReplyCache:
             gone = self._client.delete(self._name(key))
         if not (kept and gone) or found != from_cache(second):
             raise CacheError(self._about("what is written to it does not come back"))
+
+    def _is_there(self, name: bytes) -> bool:
+        with self._told():
+            return bool(self._client.exists(name))
 
     def _name(self, key: str) -> str:
         return self._options.prefix + key
@@ -151,5 +188,4 @@ class RedisReplyCache:
 
     def _about(self, text: str) -> str:
         """Return a fault with the place that it is at, and without the password."""
-        place = f"the reply cache at {self._options.address} (db {self._options.db})"
-        return redacted(f"{place}: {text}", self._options.password_env)
+        return redacted(f"the reply cache at {self.where}: {text}", self._options.password_env)
