@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from helix.app.cli import main
 from tests.docs.blocks import TYPED, Block, Command, blocks, commands, shows
+from tests.test_action import evaluated
+from tests.test_house import run
 
 PAGE = "docs/tutorial.md"
 BIN = Path(sys.executable).parent
@@ -36,8 +39,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "desk"
 
 
-def test_every_step_prints_what_the_page_shows(
+def test_every_step_prints_what_the_page_shows_and_the_workflow_ends_as_its_script(
     page: list[Block],
+    project: Path,
     folder: Path,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -52,6 +56,37 @@ def test_every_step_prints_what_the_page_shows(
         return by_shell(command)
 
     play(page, typed)
+    workflow = yaml.safe_load(Path(".github/workflows/gate.yml").read_text(encoding="utf-8"))
+    action = yaml.safe_load((project / "action.yml").read_text(encoding="utf-8"))
+    given = workflow["jobs"]["gate"]["steps"][-1]["with"]
+    assert set(given) <= set(action["inputs"])
+    helix = folder / "temp" / "helix" / "bin"
+    helix.mkdir(parents=True)
+    (helix / "helix").symlink_to(BIN / "helix")
+    words = {name.replace("-", "_"): value for name, value in given.items()}
+    assert evaluated(action, folder, **words)[0] == 0
+
+
+@pytest.mark.slow
+def test_the_page_is_played_in_a_clean_environment_by_a_shell(
+    page: list[Block], project: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = folder.parent
+    python = place / "env" / "bin" / "python"
+    build = ["pip", "wheel", "-q", "--no-deps", "-w", place, place / "clone"]
+    for words in (
+        ["git", "clone", "--quiet", project, place / "clone"],
+        [sys.executable, "-m", *build],
+        [sys.executable, "-m", "venv", place / "env"],
+        [python, "-m", "pip", "install", "-q", "--require-hashes", "-r",
+         project / "requirements.lock"],
+    ):  # fmt: skip
+        done = run(*words, cwd=place)
+        assert done.returncode == 0, done.stderr
+    (wheel,) = place.glob("helix*.whl")
+    assert run(python, "-m", "pip", "install", "-q", "--no-deps", wheel).returncode == 0
+    monkeypatch.setenv("PATH", f"{python.parent}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    play(page, by_shell)
 
 
 def by_shell(command: Command) -> tuple[int, str]:
