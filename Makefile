@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow dask redis model node screenshots lint lock advisories clean
+.PHONY: help demo test slow reference dask redis model node screenshots lint lock advisories clean
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH
 
@@ -44,6 +44,9 @@ redis: $(REDIS) ## run the tests of plugins/helix-redis, with Redis servers of t
 
 screenshots: $(DEV) ## take the pictures in docs/pictures anew, by Chromium
 	@PYTHONPATH=. $(BIN)/python docs/pictures/make.py
+
+reference: $(DEV) ## write docs/reference/ anew from the code
+	@$(BIN)/python -m helix.app.reference
 
 node: $(NODE) ## install axe-core and SARIF Multitool by npm, which some slow tests run
 

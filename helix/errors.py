@@ -17,8 +17,7 @@
     ├── ExecutorError               4  an executor that cannot carry the work out
     └── BackendError                4  a judge backend broke in a way that no unit can absorb
 
-Exit codes (DESIGN “Commands and keys”): 0 pass, 1 fail, 2 usage, 3 incomplete, 4 internal,
-5 waiting for dispatched verdicts, 130 interrupted.
+Exit codes: DESIGN “Commands and keys”.
 """
 
 from __future__ import annotations
@@ -43,6 +42,17 @@ class ExitCode(IntEnum):
     WAITING = 5
     INTERRUPTED = 130
 
+
+MEANINGS: Final = {
+    ExitCode.PASS: "the gate passes, or the work was done",
+    ExitCode.FAIL: "the gate fails, or something differs that should not",
+    ExitCode.USAGE: "the command, configuration, suite or traces cannot be used as they are",
+    ExitCode.INCOMPLETE: "incomplete: something that gates is not decided",
+    ExitCode.INTERNAL: "something inside or around Helix broke",
+    ExitCode.WAITING: "waiting for verdicts, traces or a response that were asked for elsewhere",
+    ExitCode.INTERRUPTED: "interrupted; the same command goes on",
+}
+"""What a command says by its exit code."""
 
 WORST_FIRST = (
     ExitCode.INTERRUPTED,

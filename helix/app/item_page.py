@@ -37,13 +37,16 @@ def page(kind: str, name: str, entry: Registered) -> str:
     head = f"{SINGULAR[kind]}, version {entry.item.version}, from {entry.plugin}"
     if isinstance(entry.item, Check):
         return "\n".join([check_section(entry.item), *parts([entry.item]), f"({head})"])
-    functions = (getattr(entry.item, name, None) for name in _FUNCTIONS)
-    function = next((f for f in functions if f is not None), None)
-    told = _documented(function) or _of_its_module(function)
+    told = _told(entry)
     if isinstance(entry.item, DeterminismDimension):
         item = entry.item
         told += f"\n\nIt reads {item.field} in {item.artifact}. Target: {item.target}."
     return f"## {name}\n\n{told}\n\n({head})"
+
+
+def summary(entry: Registered) -> str:
+    """Return the first paragraph of what an item's page tells."""
+    return _told(entry).partition("\n\n")[0]
 
 
 def check_section(check: Check) -> str:
@@ -83,6 +86,12 @@ def parts(checks: list[Check]) -> list[str]:
     ]
 
 
+def _told(entry: Registered) -> str:
+    functions = (getattr(entry.item, name, None) for name in _FUNCTIONS)
+    function = next((f for f in functions if f is not None), None)
+    return _documented(function) or _of_its_module(function)
+
+
 def _documented(function: Any) -> str:
     return inspect.cleandoc(getattr(function, "__doc__", None) or "")
 
@@ -107,7 +116,7 @@ def _table(schema: Schema) -> Iterator[str]:
     yield "|---|---|---|---|"
     for name, node in properties.items():
         default = "required" if name in schema.get("required", ()) else _default(node)
-        words = " or ".join(dict.fromkeys(_takes(node))).replace("|", "\\|")
+        words = " or ".join(dict.fromkeys(takes(node))).replace("|", "\\|")
         yield f"| `{to_snake(name)}` | {words} | {default} | {node.get('description', '')} |"
     yield ""
 
@@ -121,13 +130,13 @@ def _default(node: Schema) -> str:
     return str(value).lower() if isinstance(value, bool) else f"{value}"
 
 
-def _takes(node: Schema) -> Iterator[str]:
+def takes(node: Schema) -> Iterator[str]:
     """Yield the kinds of value that a parameter takes, in words."""
     if "anyOf" in node:
         optional = node.get("default", ...) is None
         for choice in node["anyOf"]:
             if not (optional and choice.get("type") == "null"):
-                yield from _takes(choice)
+                yield from takes(choice)
     elif "$ref" in node:
         name = node["$ref"].rpartition("/")[2]
         yield PARTS.get(name, "any JSON value" if name == "JsonValue" else name)
@@ -136,6 +145,6 @@ def _takes(node: Schema) -> Iterator[str]:
     elif node.get("title") == "JSON Schema":
         yield "JSON Schema"
     elif node.get("type") == "array":
-        yield f"list of {' or '.join(_takes(node.get('items', {})))}"
+        yield f"list of {' or '.join(takes(node.get('items', {})))}"
     else:
         yield node.get("format") or _WORDS.get(str(node.get("type")), "any value")

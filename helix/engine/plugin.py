@@ -22,6 +22,7 @@ def helix_register_executors(register: Callable[[Executor], None]) -> None:
 
 
 def _open_disk(settings: CacheSettings) -> Any:
+    """Keep replies in a SQLite database below `paths.state`, for as long as nobody prunes them."""
     from helix.engine.cache import open_cache
 
     if settings.config.options:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from helix.app import console, merged, serving
 from helix.app.arguments import verbosity_flags, verbosity_words
@@ -35,15 +36,9 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.:/@+-]+")
 
 
 def run(argv: Sequence[str]) -> ExitCode:
-    """Make reports again, or compare; see the help of each for how it exits."""
-    first = argv[0] if argv else ""
-    if first == "serve":
-        return serving.run(argv[1:])
-    if first == "compare":
-        return _compare(argv[1:])
-    if first == "merge":
-        return merged.run(argv[1:])
-    return _again(argv)
+    """Make reports again, or what the first word of `BEHIND` says; see the help of each."""
+    behind = BEHIND.get(argv[0]) if argv else None
+    return behind(argv[1:]) if behind else _again(argv)
 
 
 def _again(argv: Sequence[str]) -> ExitCode:
@@ -189,3 +184,7 @@ def _texts(names: Sequence[str]) -> str:
     """Return a list of names as it is typed; globs' characters in a name match themselves."""
     plain = [name if _PLAIN.fullmatch(name) else quoted(name) for name in names]
     return plain[0] if len(plain) == 1 and plain[0] == names[0] else f"[{','.join(plain)}]"
+
+
+BEHIND: Final = {"compare": _compare, "merge": merged.run, "serve": serving.run}
+"""What the words behind `helix report` run; any other is a finished run."""

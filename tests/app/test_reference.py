@@ -1,0 +1,103 @@
+"""docs/reference/ is what the code renders, and names every key, code, cause and variable once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from pydantic import BaseModel
+
+from helix.app.commands.schema import SHAPES
+from helix.app.reference import __main__ as command
+from helix.app.reference import pages
+from helix.app.reference.environment import VARIABLES
+from helix.errors import ExitCode
+from helix.model.config import Config
+from helix.model.verdict import MachineryCause, WorldCause
+
+PAGES = pages()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_each_page_is_as_the_code_renders_it(name: str, project: Path) -> None:
+    there = project / "docs" / "reference" / name
+    assert there.read_text(encoding="utf-8") == PAGES[name], "type `make reference`"
+
+
+def test_no_page_is_there_that_the_code_does_not_render(project: Path) -> None:
+    assert {path.name for path in (project / "docs" / "reference").iterdir()} == set(PAGES)
+
+
+def test_the_check_writes_nothing_and_names_what_differs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.run([str(tmp_path)]) == 0
+    assert command.run([str(tmp_path), "--check"]) == 0
+    (tmp_path / "states.md").write_text("by hand", encoding="utf-8")
+    (tmp_path / "mine.md").touch()
+    (tmp_path / "files.md").unlink()
+    assert command.run([str(tmp_path), "--check"]) == 1
+    assert capsys.readouterr().err == (
+        "mine.md is no page of the reference\n"
+        "files.md differs: type `make reference`\n"
+        "states.md differs: type `make reference`\n"
+    )
+    assert (tmp_path / "states.md").read_text(encoding="utf-8") == "by hand"
+
+
+def test_every_key_stands_once_with_a_meaning() -> None:
+    rows = re.findall(r"^\| `([\w.]+)` \| .+ \| .+ \| .+ \|$", PAGES["configuration.md"], re.M)
+    told = [row for row in rows if "." in row]
+    assert len(told) == len(set(told))
+    judged = set(type(Config().judge).model_fields)
+    wanted = {
+        key
+        for key in _keys(Config, "")
+        if not (key.startswith("verifier.") and key.split(".")[1] in judged - {"backend"})
+    }
+    assert set(told) == wanted
+
+
+def _keys(model: type[BaseModel], before: str) -> Iterator[str]:
+    """Yield every key, those of a section within a section too, but none of what a list holds."""
+    for name, field in model.model_fields.items():
+        kind: Any = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from _keys(kind, f"{before}{name}.")
+        else:
+            yield before + name
+
+
+def test_every_exit_code_stands_once() -> None:
+    told = re.findall(r"^\| (\d+) \| (\w+) \| .+ \|$", PAGES["exit-codes.md"], re.M)
+    assert told == [(str(int(code)), code.name.lower()) for code in ExitCode]
+
+
+def test_every_cause_stands_once_with_what_to_do() -> None:
+    told = re.findall(r"^\| `([\w-]+)` \| .+ \|$", PAGES["states.md"], re.M)
+    causes = [*get_args(WorldCause), *get_args(MachineryCause)]
+    assert [name for name in told if name in causes] == causes
+
+
+def test_every_file_has_its_section_and_each_of_its_links_a_place() -> None:
+    page = PAGES["files.md"]
+    heads = re.findall(r"^###? (.+)$", page, re.M)
+    anchors = [head.lower() for head in heads]
+    assert set(SHAPES) < set(heads)
+    assert len(anchors) == len(set(anchors))
+    assert set(re.findall(r"\]\(#([^)]+)\)", page)) <= set(anchors)
+
+
+def test_every_variable_that_the_code_reads_is_told(project: Path) -> None:
+    source = "\n".join(
+        path.read_text(encoding="utf-8")
+        for path in (project / "helix").rglob("*.py")
+        if "reference" not in path.parts
+    )
+    read = set(re.findall(r"environ(?:\.get\(|\[)\"([A-Z_]+)\"", source))
+    named = set(re.findall(r"^[A-Z]+_VARIABLE = \"([A-Z_]+)\"", source, re.M))
+    set_for_litellm = {name for name in read if name.startswith("LITELLM_")}
+    assert (read | named) - set_for_litellm == set(VARIABLES)
