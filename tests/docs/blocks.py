@@ -16,9 +16,9 @@ _FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,}|~{3,})(?P<info>.*)$")
 _TITLE = re.compile(r"""title=(?:"([^"]*)"|'([^']*)')""")
 _COMMENT = re.compile(r"^<!--\s*(.*?)\s*-->$")
 _DIRECTIVE = re.compile(r"(exit|not run)\b\s*:?\s*(.*)")
-_INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+_INLINE = re.compile(r"(?<!`)(`+)(?!`)((?:(?!\n\n).)+?)(?<!`)\1(?!`)", re.DOTALL)
 _SCRIPT = re.compile(r"<<|^\s*(?:for|while|if|case) ", re.MULTILINE)
-_COMMAND = re.compile(r"^\s*(?:[$>%] )?helix [a-z]", re.MULTILINE)
+_COMMAND = re.compile(r"^\s*(?:[$>%] |.*&& )helix [a-z]", re.MULTILINE)
 _ANY = "…"
 
 
@@ -88,9 +88,8 @@ def inline(text: str) -> list[tuple[int, str]]:
     """Return what stands in backticks in the sentences of a page, each on one line, with where."""
     prose = _without_blocks(text)
     return [
-        (prose.count("\n", 0, found.start()) + 1, " ".join(found[1].split()))
+        (prose.count("\n", 0, found.start()) + 1, " ".join(found[2].split()))
         for found in _INLINE.finditer(prose)
-        if "\n\n" not in found[1]
     ]
 
 
@@ -123,7 +122,8 @@ def _block(page: str, number: int, info: str, body: list[str], told: dict[str, s
     typed = language in TYPED
     if told and not typed:
         raise PageError(f"{where}: {next(iter(told))}: is for blocks of sh and console")
-    if not typed and language in ("", "bash", "shell", "text", "zsh") and _COMMAND.search(text):
+    shell = language in ("bash", "shell", "zsh")
+    if shell or (language in ("", "text") and _COMMAND.search(text)):
         raise PageError(f"{where}: commands stand in a block of sh or console (got {language!r})")
     return Block(
         page, number + 1, language, (title[1] or title[2]) if title else None, text,

@@ -19,7 +19,7 @@ from helix.app.cli import main
 from helix.engine.cache import open_cache
 from helix.model.request import Reply
 
-NOT_RUN = 20
+NOT_RUN = 32
 """At most so many commands are left out, each with its reason."""
 SLOW = frozenset({"docs/audit.md"})
 """Pages whose commands take longer than a change should wait for."""
@@ -268,11 +268,22 @@ PAGES: dict[str, tuple[Put, ...]] = {
     "plugins/helix-example/README.md": (plugin("helix-example"),),
 }
 
+CONFIG = {
+    "docs/tutorial.md": {"conf/subject/desk.yaml": "name: desk\ntraces: traces.jsonl\n"},
+}
+
 
 def put(page: str, folder: Path) -> None:
     """Write what a page presupposes into the folder, which is the current one."""
     for write in PAGES.get(page, ()):
         write(folder)
+
+
+def config(page: str, folder: Path) -> None:
+    """Write the config files that a page has a command write."""
+    for name, text in CONFIG.get(page, {}).items():
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def stand_in_for_pip(folder: Path, patch: pytest.MonkeyPatch) -> None:

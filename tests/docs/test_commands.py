@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -11,13 +12,15 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from helix.app.cli import main
+from helix.model.config import Config
 from tests.docs import presupposed, typed
-from tests.docs.blocks import TYPED, Block, Command, blocks, commands, inline, shows
+from tests.docs.blocks import TYPED, Block, Command, PageError, blocks, commands, inline, shows
 
 PROJECT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -37,6 +40,13 @@ ELSEWHERE = {
 """Pages whose commands a test of their own runs, which answers or changes files between them."""
 OWN = "'my-desk'"
 """The plugin that a page writes."""
+SUFFIX = r"(?:md|py|jsonl?|html|yaml|txt|log|csv|parquet|sarif)$"
+KEY = re.compile(rf"([a-z_]+)(?:\.[a-z_\d]+)*\.(?!{SUFFIX})[a-z_\d]+")
+"""What may be a key of the configuration; `judge.py` is none."""
+THEIRS = frozenset({"hydra-joblib-launcher", "hydra-submitit-launcher"})
+"""Packages of others that a page says to install."""
+GLOBBED = re.compile(r"[\[\]*?{}]")
+"""What a shell may take for a pattern, and zsh refuses where it matches nothing."""
 SHELL = re.compile(r"[$|&;<>`*?~]|^[A-Z_]+=|^cd ")
 """What only a shell does; quoted text is taken out before."""
 
@@ -46,52 +56,72 @@ def page(name: str) -> str:
 
 
 def typed_on(name: str) -> list[Command]:
-    return [c for b in blocks(name, page(name)) if b.language in TYPED for c in commands(b)]
+    """Return the commands of a page; what cannot be read is told by a test."""
+    with contextlib.suppress(PageError):
+        return [c for b in blocks(name, page(name)) if b.language in TYPED for c in commands(b)]
+    return []
 
 
 def sentence(command: Command) -> str:
-    return (
-        f"{command.where} {command.text if len(command.text) < 60 else command.text[:57] + '...'}"
-    )
+    text = command.text.replace("\n", " ")
+    return f"{command.where} {text if len(text) < 60 else text[:57] + '...'}"
 
 
-PLAYED = "docs/tutorial.md"
-"""Its commands need the configuration that it writes; every one is run where it is played."""
-EVERY = {
-    sentence(command): command for name in PAGES if name != PLAYED for command in typed_on(name)
-}
-
-
-@pytest.mark.parametrize("command", EVERY.values(), ids=EVERY)
-def test_a_typed_command_is_one(command: Command) -> None:
-    """Whether or not it is run below: its options exist and its configuration composes."""
-    for words in typed.helix_words(command.text):
-        assert not_of_its_own(typed.whole(words)) is None
-    assert held_otherwise(command.text) is not False
+EVERY = {sentence(command): command for name in PAGES for command in typed_on(name)}
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_what_stands_in_backticks_is_a_command_an_override_or_neither(name: str) -> None:
-    wrong = []
-    for line, code in inline(page(name)):
-        for words in words_of(code):
-            found = typed.part(words[1:]) if words[0] == "helix" else typed.override(words[0])
-            if not_of_its_own(found):
-                wrong.append(f"{name}:{line}: `{code}`: {found}")
-    assert wrong == []
+def test_each_block_says_how_it_is_held(name: str) -> None:
+    for block in blocks(name, page(name)):
+        assert block.language not in TYPED or commands(block), f"{block.where}: no command"
+
+
+@pytest.mark.parametrize("command", EVERY.values(), ids=EVERY)
+def test_a_typed_command_is_one(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether or not it is run below: its options exist and its configuration composes."""
+    files_of(command.where.rpartition(":")[0], tmp_path, monkeypatch)
+    for words in typed.helix_words(command.text):
+        assert not_of_its_own(typed.whole(words)) is None
+        told = "a shell may take this for a pattern: put it in quotes"
+        assert not GLOBBED.search(unquoted(command.text)), told
+    assert command.not_run or held_otherwise(command.text) is not False
+
+
+def unquoted(text: str) -> str:
+    """Return a line of shell without what it quotes."""
+    return re.sub(r"'[^']*'|\"[^\"$`]*\"", "", text)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_command_key_or_override_in_backticks_is_one(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files_of(name, tmp_path, monkeypatch)
+    found = [(f"{name}:{line}: `{code}`", wrong_in(code)) for line, code in inline(page(name))]
+    assert [(where, wrong) for where, wrong in found if not_of_its_own(wrong)] == []
+
+
+def wrong_in(code: str) -> str | None:
+    """Return what is wrong with what a sentence shows; most of it is no matter of Helix's."""
+    if code.startswith("helix "):
+        wrong = [typed.part(words) for words in typed.helix_words(code)]
+    elif re.match(r"(make|pip|\.venv/bin/pip) [a-z'.]", code):
+        held = held_otherwise(code.removeprefix(".venv/bin/"))
+        wrong = [None if held else "not to be had"]
+    elif (key := KEY.fullmatch(code)) and key[1] in Config.model_fields:
+        wrong = [typed.key(code)]
+    elif "=" in code and code.count("'") % 2 == 0 and code.count('"') % 2 == 0:
+        wrong = [typed.override(word) for word in shlex.split(code)]
+    else:
+        return None
+    return next(filter(None, wrong), None)
 
 
 def not_of_its_own(wrong: str | None) -> str | None:
     """Return what is wrong, unless it is the name of the plugin that a page writes."""
     return None if wrong and OWN in wrong else wrong
-
-
-def words_of(code: str) -> Iterator[list[str]]:
-    """Yield a command of Helix as its words, or each override as a list of itself."""
-    if code.startswith("helix "):
-        yield from (["helix", *words] for words in typed.helix_words(code))
-    elif "=" in code and code.count("'") % 2 == 0 and code.count('"') % 2 == 0:
-        yield from ([word] for word in shlex.split(code) if typed.OVERRIDE.fullmatch(word))
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -104,7 +134,22 @@ def test_a_block_of_data_can_be_read(name: str) -> None:
                 assert [json.loads(line) for line in block.text.splitlines()], block.where
         elif block.language in ("yaml", "toml", "python"):
             read = {"yaml": yaml.safe_load, "toml": tomllib.loads}.get(block.language)
-            assert read(block.text) if read else compile(block.text, block.where, "exec")
+            made = read(block.text) if read else compile(block.text, block.where, "exec")
+            assert [c for c in run_by(made) for w in typed.helix_words(c) if typed.whole(w)] == []
+
+
+def run_by(made: Any) -> Iterator[str]:
+    """Yield what the steps of a workflow run."""
+    if isinstance(made, list):
+        made = dict(enumerate(made))
+    for name, item in made.items() if isinstance(made, dict) else ():
+        yield from [item] if name == "run" and isinstance(item, str) else run_by(item)
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_a_page_that_is_run_elsewhere_is_read_there(name: str) -> None:
+    if (PROJECT / name).is_file():
+        assert Path(name).name in (PROJECT / ELSEWHERE[name]).read_text(encoding="utf-8")
 
 
 RUN = [
@@ -132,9 +177,19 @@ def test_the_commands_of_a_page_run_in_their_order(
     for block in blocks(name, page(name)):
         if block.title:
             write(block)
+            continue
         for command in commands(block) if block.language in TYPED else ():
             if command.not_run is None:
                 carried_out(command, monkeypatch, capfd)
+
+
+def files_of(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Go to a folder that holds all files that a page tells to write."""
+    monkeypatch.chdir(folder)
+    presupposed.config(name, folder)
+    for block in blocks(name, page(name)):
+        if block.title and block.language != "diff":
+            write(block)
 
 
 def write(block: Block) -> None:
@@ -168,8 +223,8 @@ def carried_out(
 
 def ran(text: str) -> int:
     """Return the exit code: Helix alone in this process, all else by a shell."""
-    bare = re.sub(r"'[^']*'|\"[^\"$`]*\"", "", text)
-    if text.startswith("helix ") and not SHELL.search(bare) and not presupposed.installed():
+    plain = text.startswith("helix ") and not SHELL.search(unquoted(text))
+    if plain and not presupposed.installed():
         return main(shlex.split(text)[1:])
     shell = ["bash", "-euo", "pipefail", "-c", text]
     return subprocess.run(shell, stdin=subprocess.DEVNULL, check=False).returncode
@@ -177,7 +232,7 @@ def ran(text: str) -> int:
 
 def held_otherwise(text: str) -> bool | None:
     """Return whether a target of make or a package to install is there; None for other commands."""
-    words = shlex.split(text.partition("|")[0], comments=True)
+    words = text.partition("\n")[0].split()
     if words[:1] == ["make"]:
         targets = re.findall(r"^([a-z]+):.*##", (PROJECT / "Makefile").read_text("utf-8"), re.M)
         return all(word in targets for word in words[1:] if "=" not in word)
@@ -185,7 +240,7 @@ def held_otherwise(text: str) -> bool | None:
         words = words[2:]
     if words[:2] != ["pip", "install"]:
         return None
-    return all(map(_to_be_had, (word for word in words[2:] if not word.startswith("-"))))
+    return all(_to_be_had(word.strip("'")) for word in words[2:] if not word.startswith("-"))
 
 
 def _to_be_had(package: str) -> bool:
@@ -196,6 +251,8 @@ def _to_be_had(package: str) -> bool:
         project = tomllib.loads(file.read_text("utf-8"))["project"]
         known[project["name"]] = set(project.get("optional-dependencies", ()))
     extras = set(found[2].split(",")) if found[2] else set()
+    if found[1] in THEIRS:
+        return not extras
     if found[1] in (".", "./"):
         return any(extras <= those for those in known.values())
     return found[1] in known and extras <= known[found[1]]

@@ -33,7 +33,8 @@ GIVEN = ("subject.traces=runs", "criteria.file=suite.yaml")
 
 def helix_words(line: str) -> list[list[str]]:
     """Return the words of every `helix` in a line of shell, without the name itself."""
-    reader = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
+    line = re.sub(r"<<-?\s*['\"]?(\w+)['\"]?\n.*?\n\s*\1$", "", line, flags=re.S | re.M)
+    reader = shlex.shlex(line.replace("\n", " ; "), posix=True, punctuation_chars="|&;<>")
     reader.whitespace_split = True
     reader.commenters = ""
     found: list[list[str]] = [[]]
