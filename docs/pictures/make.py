@@ -20,6 +20,7 @@ from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
 from tests.chromium import browser, scheme
+from tests.docs.blocks import blocks
 
 HERE = Path(__file__).resolve().parent
 QUALITY = 75
@@ -30,6 +31,7 @@ SHOTS = (
     ("trace", "run/report.html", TRACE),
     ("discovery", "found/report.html", ""),
 )
+DESK = "#trace=talk-4&criterion=yes-before-change&evidence=1"
 
 
 def main() -> None:
@@ -46,6 +48,9 @@ def main() -> None:
                         _open(driver, (folder / page).as_uri() + fragment)
                         _take(driver, f"{name}-{width}-{colours}")
             _sized(driver, WIDE)
+            scheme(driver, "light")
+            _open(driver, _desk(folder / "desk").as_uri() + DESK)
+            _take(driver, "tutorial")
             _open(driver, (folder / "run/report.html").as_uri())
             driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
             driver.execute_script("dispatchEvent(new Event('beforeprint'))")
@@ -80,6 +85,23 @@ def _demo(folder: Path) -> str:
     # As who has Helix on the path sees it, below a folder of their own.
     text = text.replace(f"{folder}/", "").replace(f"{sys.executable} -m helix", "helix")
     return f"$ helix evaluate experiment=demo\n{text}"
+
+
+def _desk(folder: Path) -> Path:
+    """Carry out the tutorial as far as its first report; return the report."""
+    folder.mkdir()
+    page = (HERE.parent / "tutorial.md").read_text(encoding="utf-8")
+    for block in blocks("docs/tutorial.md", page):
+        if block.title in ("rules.py", "agent.py", "desk.suite.yaml") and block.language != "diff":
+            (folder / block.title).write_text(block.text, encoding="utf-8")
+    with (folder / "traces.jsonl").open("wb") as traces:
+        subprocess.run([sys.executable, "agent.py"], cwd=folder, check=True, stdout=traces)
+    words = ["subject.traces=traces.jsonl", "criteria.file=desk.suite.yaml", "subject.name=desk"]
+    subprocess.run(
+        [sys.executable, "-m", "helix", "evaluate", *words, "hydra.run.dir=run"],
+        cwd=folder, check=False, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    return folder / "run" / "report.html"
 
 
 def _in_html(ansi: str) -> str:

@@ -101,6 +101,26 @@ def test_where_nothing_fails_the_suite_holds_a_row_to_start_from(
     assert ran.returncode == 0, ran.stderr
 
 
+def test_a_failure_that_makes_no_row_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "find_book", "arguments": "{}"}}
+    broken = [
+        {"role": "user", "content": "find it"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": '{"error": "no such book"}'},
+        {"role": "assistant", "content": "Here it is."},
+    ]
+    sound = [*broken[:2], {**broken[2], "content": '{"title": "Tides"}'}, broken[3]]
+    runs = [("a", broken), ("b", sound), ("c", sound)]
+    text = "".join(json.dumps({"id": name, "messages": said}) + "\n" for name, said in runs)
+    (folder / "traces.jsonl").write_text(text, encoding="utf-8")
+    assert main(["init"]) == 0
+    said = capsys.readouterr().out
+    assert "code saw nothing fail" not in said
+    assert "find_book fails: 1 of 3 traces; to infrastructure, so no row\n" in said
+
+
 def test_names_of_tools_that_configuration_would_act_on_stay_out(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

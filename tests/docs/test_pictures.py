@@ -26,4 +26,4 @@ def test_every_form_of_every_page_has_its_picture(project: Path) -> None:
     forms = [f"{width}-{colours}" for width in (1440, 390) for colours in ("light", "dark")]
     names = {f"{page}-{form}" for page in ("run", "trace", "discovery") for form in forms}
     found = {file.stem for file in (project / PICTURES).glob("*.webp")}
-    assert found == names | {"run-print", "terminal"}
+    assert found == names | {"run-print", "terminal", "tutorial"}

@@ -219,8 +219,19 @@ def _lines(found: Discovered, told: dict[str, object]) -> Iterator[str]:
         they, them = ("It says", "it") if len(found.rows) == 1 else ("They say", "them")
         yield from wrapped(f"{they} what failed, not what you want: read {them}, and add yours.")
     else:
-        yield f"wrote {told['suite']}: code saw nothing fail, so one row to start from"
+        seen = found.emergent.every
+        saw = "what failed makes no row" if seen else "code saw nothing fail"
+        yield f"wrote {told['suite']}: {saw}, so one row to start from"
+    yield from _beside(found)
     yield "Next:"
     commands = told["next"]
     assert isinstance(commands, list)
     yield from (f"  {command}" for command in commands)
+
+
+def _beside(found: Discovered) -> Iterator[str]:
+    """Tell what failed and is no row, as it is a matter of the tools or of the surroundings."""
+    for kind in [k for k in found.emergent.every if k.fix_or_eval != "eval"][:SHOWN]:
+        yield from wrapped(
+            visible(f"{kind.name}: {kind.k} of {kind.n} traces; to {kind.fix_or_eval}, so no row")
+        )
