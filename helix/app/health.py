@@ -219,7 +219,7 @@ def _shared_cache(config: Config) -> Finding:
         with open_named(CacheSettings(config.cache, config.paths.state), load()) as store:
             return Finding("cache", "ok", f"{store.where} can be written to and read")
     except HelixError as error:
-        return Finding("cache", "fail", str(error), "cache.name=disk, or as it says")
+        return Finding("cache", "fail", str(error), "as it says, or cache.name=disk")
 
 
 def _writable(about: str, folder: Path, otherwise: str) -> Finding:

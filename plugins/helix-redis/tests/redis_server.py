@@ -6,12 +6,19 @@ import shutil
 import socket
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+from helix.model.config import CacheConfig
+from helix.model.request import Reply, Usage
+from helix.registry import CacheSettings, load
 
 PROGRAM = shutil.which("redis-server")
 SAFE = ("--appendonly", "yes", "--appendfsync", "always", "--save", "")
 WAIT_S = 30.0
+KEY = "a" * 64
+WHOLE = Reply('a "reply"\n\0 with \ud800 and é', "length", "m-1", "thought", Usage(1, None, 3))
 
 
 class RedisServer:
@@ -27,6 +34,11 @@ class RedisServer:
     @property
     def address(self) -> str:
         return f"redis://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
 
     def client(self, **options: Any) -> Any:
         """A plain client, which sees what any other program would see."""
@@ -70,3 +82,13 @@ def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
+
+
+def opened(server: RedisServer, **options: Any) -> Any:
+    """The cache as a run opens it."""
+    given = {"address": server.address, **options}
+    return closing(load().get("caches", "redis").open(settings(given)))
+
+
+def settings(options: dict[str, Any]) -> CacheSettings:
+    return CacheSettings(CacheConfig(name="redis", options=options), ".helix")

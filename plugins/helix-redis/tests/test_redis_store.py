@@ -1,4 +1,4 @@
-"""Replies in a real Redis server: kept as on disk, first stands, every fault says what mends it."""
+"""Replies in a real Redis server: kept as on disk, first stands, nothing else is read."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -21,41 +19,20 @@ from hypothesis import strategies as st
 pytest.importorskip("redis", reason="redis is not installed: helix-redis is not tested")
 pytest.importorskip("helix_redis", reason="helix-redis is not installed")
 
-import redis
-from redis_server import PROGRAM, RedisServer, free_port
+from redis_server import KEY, PROGRAM, WHOLE, RedisServer, opened, settings
 
 from helix.engine.cache import open_cache
 from helix.engine.kept import Kept
-from helix.errors import CacheError, ConfigError, HelixError
+from helix.errors import CacheError
 from helix.model.canonical import digest_bytes
-from helix.model.config import CacheConfig
-from helix.model.request import Pin, Question, Reply, Unit, Usage
-from helix.registry import CacheSettings, load
+from helix.model.request import Pin, Question, Reply, Unit
+from helix.registry import load
 from helix.testing import cache_conforms
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="redis-server is not installed")
-Start = Callable[..., RedisServer]
-KEY = "a" * 64
 ASKED = Question(
     Unit("judge", "trajectory", "t", "d", ("a",), "c", 0), "n", Pin("b", "m", "i"), "p"
 )
-WHOLE = Reply('a "reply"\n\0 with \ud800 and é', "length", "m-1", "thought", Usage(1, None, 3))
-
-
-def opened(server: RedisServer, **options: Any) -> Any:
-    """The cache as a run opens it."""
-    given = {"address": server.address, **options}
-    return closing(load().get("caches", "redis").open(settings(given)))
-
-
-def settings(options: dict[str, Any]) -> CacheSettings:
-    return CacheSettings(CacheConfig(name="redis", options=options), ".helix")
-
-
-def refused(server: RedisServer, **options: Any) -> str:
-    with pytest.raises(HelixError) as caught, opened(server, **options):
-        pass
-    return str(caught.value)
 
 
 def test_it_conforms(server: RedisServer) -> None:
@@ -225,191 +202,48 @@ def test_a_connection_that_the_server_let_go_of_is_opened_again(server: RedisSer
         assert cache.put("b" * 64, Reply("new")) == Reply("new")
 
 
-# Faults at open, each with what to type.
+class Cut:
+    """Passes on what is sent to a server, and hangs up instead of the answer after some words."""
+
+    def __init__(self, server: RedisServer, word: bytes) -> None:
+        self._server, self._word, self.cuts = server, word, 0
+        self._listens = socket.create_server(("127.0.0.1", 0))
+        self.address = f"redis://127.0.0.1:{self._listens.getsockname()[1]}"
+        threading.Thread(target=self._take, daemon=True).start()
+
+    def armed(self) -> None:
+        self.cuts = 1
+
+    def close(self) -> None:
+        self._listens.close()
+
+    def _take(self) -> None:
+        while True:
+            try:
+                taken, _ = self._listens.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._pass, args=(taken,), daemon=True).start()
+
+    def _pass(self, taken: socket.socket) -> None:
+        with taken, socket.create_connection(("127.0.0.1", self._server.port)) as there:
+            while sent := taken.recv(65_536):
+                there.sendall(sent)
+                answer = there.recv(65_536)
+                if self.cuts and self._word in sent:
+                    self.cuts -= 1
+                    return
+                taken.sendall(answer)
 
 
-def test_a_server_that_is_not_there_is_told(server: RedisServer) -> None:
-    server.kill()
-    said = refused(server)
-    place = f"the reply cache at {server.address} (db 0)"
-    assert said.startswith(f"{place}: it cannot be reached: Connection refused; start it, or set ")
-
-
-def test_a_server_that_never_answers_is_told_after_the_timeout() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        address = f"redis://127.0.0.1:{silent.getsockname()[1]}"
-        with pytest.raises(CacheError, match=r"it does not answer within 0\.2 s") as caught:
-            load().get("caches", "redis").open(settings({"address": address, "timeout": 0.2}))
-    assert "cache.options.timeout" in str(caught.value)
-
-
-def test_another_kind_of_server_is_told() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-
-        def talk() -> None:
-            for _ in range(4):
-                taken, _ = other.accept()
-                taken.recv(100)
-                taken.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-                taken.close()
-
-        threading.Thread(target=talk, daemon=True).start()
-        address = f"redis://127.0.0.1:{other.getsockname()[1]}"
-        with pytest.raises(CacheError, match="the reply cache at redis://"):
-            load().get("caches", "redis").open(settings({"address": address, "timeout": 2}))
-
-
-def test_a_password_is_taken_from_the_environment_and_never_told(
-    started: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = started("--requirepass", "hush")
-    assert "it wants a password: type export HELIX_REDIS_PASSWORD=PASSWORD and " in refused(server)
-    monkeypatch.setenv("SHARED", "hash")
-    said = refused(server, password_env="SHARED")
-    assert "it refuses the password of user default: set SHARED and" in said
-    assert "hash" not in said
-    monkeypatch.setenv("SHARED", "hush")
-    with opened(server, password_env="SHARED") as cache:
-        cache.put(KEY, WHOLE)
-        server.client(password="hush").lpush("helix:hush", "x")
-        with pytest.raises(CacheError) as caught:
-            cache.get("hush")
-        assert "hush" not in str(caught.value) and "[SHARED]" in str(caught.value)
-    monkeypatch.delenv("SHARED")
-    assert "which is not set; type export SHARED=PASSWORD" in refused(server, password_env="SHARED")
-
-
-def test_a_user_who_may_not_is_told_the_permissions_and_they_are_enough(
-    server: RedisServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    admin = server.client()
-    admin.execute_command("ACL", "SETUSER", "ada", "on", ">secret", "~helix:*", "+get", "+info")
-    monkeypatch.setenv("ADA", "secret")
-    said = refused(server, username="ada", password_env="ADA", db=2)
-    assert "user ada may not do what a cache does" in said
-    command = said.partition("type redis-cli ")[2].replace("'", "").split()
-    assert command[:3] == ["ACL", "SETUSER", "ada"]
-    admin.execute_command(*command)
-    with opened(server, username="ada", password_env="ADA", db=2) as cache:
-        broken = cache.put(KEY, Reply("broken"))
-        cache.put(KEY, WHOLE, instead_of=broken)
+@pytest.mark.parametrize("word", [b"SET", b"EXEC"])
+def test_a_write_whose_answer_was_lost_is_known_again(server: RedisServer, word: bytes) -> None:
+    with closing(Cut(server, word)) as cut, opened(server, address=cut.address) as cache:
+        broken = None
+        if word == b"EXEC":
+            cache.put(KEY, Reply("broken"))
+            broken = cache.get(KEY)
+        cut.armed()
+        assert cache.put(KEY, WHOLE, instead_of=broken) == WHOLE, "as this run's own"
+        assert cut.cuts == 0, "it was lost"
         assert cache.get(KEY) == msgspec.structs.replace(WHOLE, source="cache")
-
-
-def test_a_user_who_may_not_ask_how_the_server_is_set_up_keeps_replies_all_the_same(
-    server: RedisServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server.client().execute_command(
-        "ACL", "SETUSER", "ada", "on", ">secret", "~helix:*", "+@all", "-info"
-    )
-    monkeypatch.setenv("ADA", "secret")
-    with opened(server, username="ada", password_env="ADA") as cache:
-        assert cache.put(KEY, WHOLE) == WHOLE
-
-
-def test_a_replica_is_refused_and_named_its_primary(started: Start) -> None:
-    primary = started()
-    replica = started("--replicaof", "127.0.0.1", str(primary.port))
-    said = refused(replica)
-    assert f"it is a replica of 127.0.0.1:{primary.port}" in said
-    assert "cache.options.address=redis://" in said
-
-
-def test_a_server_that_becomes_a_replica_in_the_middle_is_told(started: Start) -> None:
-    server, primary = started(), started()
-    with opened(server) as cache:
-        server.client().replicaof("127.0.0.1", primary.port)
-        with pytest.raises(CacheError, match="it takes no writes, as a replica does"):
-            cache.put(KEY, WHOLE)
-
-
-def test_a_server_whose_memory_is_full_is_told(started: Start) -> None:
-    server = started("--maxmemory", "1", "--maxmemory-policy", "noeviction")
-    assert "its memory is full; raise maxmemory there" in refused(server)
-
-
-def test_a_server_that_throws_replies_out_is_refused_unless_that_is_accepted(
-    started: Start,
-) -> None:
-    server = started("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
-    said = refused(server)
-    assert "when 104,857,600 bytes are used (maxmemory-policy allkeys-lru)" in said
-    with opened(server, eviction="accepted") as cache:
-        assert cache.put(KEY, WHOLE) == WHOLE
-    command = said.partition("type redis-cli ")[2].partition(",")[0].split()
-    server.client().execute_command(*command)
-    with opened(server):
-        pass
-
-
-@pytest.mark.parametrize("policy", ["noeviction", "volatile-lru"])
-def test_a_server_that_throws_out_only_what_ends_is_taken(started: Start, policy: str) -> None:
-    with opened(started("--maxmemory", "100mb", "--maxmemory-policy", policy)) as cache:
-        assert cache.put(KEY, WHOLE) == WHOLE
-
-
-def test_a_node_of_a_cluster_is_refused(started: Start) -> None:
-    server = started("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
-    assert "it is a node of a cluster, which this cache cannot use" in refused(server)
-
-
-def test_a_database_that_the_server_has_not_is_told(server: RedisServer) -> None:
-    assert "it has no database 99; set cache.options.db" in refused(server, db=99)
-
-
-def test_a_server_that_cannot_save_is_told(started: Start) -> None:
-    server = started("--appendonly", "no", "--save", "1 1")
-    (server.folder / "dump.rdb").mkdir()
-    client = server.client()
-    client.set("x", "y")
-    with pytest.raises(redis.ResponseError):
-        client.save()
-    client.bgsave()
-    for _ in range(200):
-        if client.info("persistence")["rdb_last_bgsave_status"] == "err":
-            break
-        threading.Event().wait(0.05)
-    assert "it takes no writes because it cannot save them" in refused(server)
-
-
-def test_a_socket_is_an_address(started: Start, tmp_path: Path) -> None:
-    path = tmp_path / "s"
-    server = started("--unixsocket", str(path))
-    with opened(server, address=f"unix://{path}") as cache:
-        assert cache.put(KEY, WHOLE) == WHOLE
-    assert server.client().exists(f"helix:{KEY}")
-
-
-# Options.
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"adress": "x"}, "did you mean 'address'?"),
-        ({"password": "x"}, "cache.options must be of address, db, prefix, timeout, username, "),
-        ({"address": 7}, "cache.options.address must be text: redis://HOST:PORT"),
-        ({"address": "http://h:1"}, "cache.options.address must be redis://HOST:PORT"),
-        ({"address": "redis://"}, "cache.options.address must be redis://HOST:PORT"),
-        ({"address": "redis://h:1/2"}, "the database is cache.options.db"),
-        ({"address": "redis://h:1?password=hunter2"}, "a password cache.options.password_env"),
-        ({"address": "redis://h:hunter2"}, "cache.options.address must be redis://HOST:PORT"),
-        ({"address": "redis://:hunter2@h:1"}, "type export HELIX_REDIS_PASSWORD=PASSWORD"),
-        ({"address": "redis://:hun/ter2@h:1"}, "type export HELIX_REDIS_PASSWORD=PASSWORD"),
-        ({"db": -1}, "cache.options.db must be a whole number from 0 (got -1)"),
-        ({"db": True}, "cache.options.db must be a whole number from 0 (got True)"),
-        ({"prefix": ""}, "cache.options.prefix must be text of one or more visible"),
-        ({"timeout": 0}, "cache.options.timeout must be a number of seconds above 0 (got 0)"),
-        ({"timeout": float("inf")}, "cache.options.timeout must be a number of seconds above 0"),
-        ({"username": ""}, "cache.options.username must be text or null"),
-        ({"password_env": "hunter2!"}, "cache.options.password_env must be the name of an"),
-        ({"eviction": "yes"}, "cache.options.eviction must be refused or accepted (got 'yes')"),
-    ],
-)
-def test_a_wrong_option_is_told_and_no_password_repeated(
-    options: dict[str, Any], told: str
-) -> None:
-    with pytest.raises(ConfigError) as caught:
-        load().get("caches", "redis").open(settings(options))
-    assert told in str(caught.value)
-    assert "hunter2" not in str(caught.value) and "ter2" not in str(caught.value)

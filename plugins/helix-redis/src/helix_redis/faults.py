@@ -47,6 +47,11 @@ def told(error: redis.RedisError, options: Options, name: str | None) -> str:
             f"it does not answer within {options.timeout:g} s ({said}); look whether it is "
             f"reached from here, or raise cache.options.timeout; {GOES_ON}"
         )
+    if "CERTIFICATE_VERIFY_FAILED" in said:
+        return (
+            f"its certificate is refused: {said}; if it is your own authority's, type export "
+            "SSL_CERT_FILE=FILE"
+        )
     if isinstance(error, redis.ConnectionError):
         why = said.rpartition(". ")[2] if said.startswith("Error ") else said
         return f"it cannot be reached: {why}; start it, or set cache.options.address; {GOES_ON}"

@@ -30,7 +30,7 @@ class Options(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    address: str = f"redis://127.0.0.1:{PORT}"
+    address: str = Field(default=f"redis://127.0.0.1:{PORT}", pattern=r"^[!-~]+$")
     db: int = Field(default=0, ge=0, strict=True)
     prefix: str = Field(default="helix:", pattern=r"^[!-~]+$")
     timeout: float = Field(default=5.0, gt=0, allow_inf_nan=False)
@@ -80,7 +80,11 @@ class Options(BaseModel):
             return {"unix_socket_path": parts.path}
         if parts.scheme not in ("redis", "rediss") or not host or parts.path not in ("", "/"):
             raise wrong
-        return {"host": host, "port": port or PORT, "ssl": parts.scheme == "rediss"}
+        return {
+            "host": host,
+            "port": PORT if port is None else port,
+            "ssl": parts.scheme == "rediss",
+        }
 
     def password(self) -> str | None:
         """Return the password from the environment; CacheError where its variable is not set."""

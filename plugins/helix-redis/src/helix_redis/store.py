@@ -16,11 +16,12 @@ from helix.engine.kept import Kept, Row, decoded, encoded, from_cache, read_row
 from helix.errors import CacheError
 from helix.model.request import Question, Reply, Request
 from helix.redaction import redacted
+from helix.reports.visible import one_line
 from helix_redis.faults import told, unsuited
 from helix_redis.options import Options
 
 _PROBE, _PROBE_MS = b"probe:", 60_000
-_AT_ONCE = 1_000
+_AT_ONCE, _TOLD = 1_000, 1_000
 
 
 class RedisReplyCache:
@@ -187,5 +188,6 @@ class RedisReplyCache:
             raise CacheError(self._about(told(error, self._options, name))) from None
 
     def _about(self, text: str) -> str:
-        """Return a fault with the place that it is at, and without the password."""
-        return redacted(f"the reply cache at {self.where}: {text}", self._options.password_env)
+        """Return a fault with the place that it is at, on one line and without the password."""
+        whole = f"the reply cache at {self.where}: {text}"
+        return one_line(redacted(whole, self._options.password_env), _TOLD)
