@@ -66,7 +66,7 @@ def _warnings(criterion: Criterion, compiled: CompiledRow | None) -> Iterator[tu
         yield "terms", f"{text}; `helix criteria terms` proposes some"
     if any(not term.strip() for term in criterion.terms):
         yield "terms", "holds an empty one, which refers to nothing in any trace"
-    if judged and not criterion.judge_inputs:
+    if klass == "judge" and not criterion.judge_inputs:
         yield "judge_inputs", "is missing: name the least that this row needs to read"
     if klass == "code" and criterion.generality == "specific-semantic":
         yield "generality", "should be general-structural for class code"

@@ -65,6 +65,12 @@ def test_every_step_prints_what_the_page_shows_and_the_workflow_ends_as_its_scri
     (helix / "helix").symlink_to(BIN / "helix")
     words = {name.replace("-", "_"): value for name, value in given.items()}
     assert evaluated(action, folder, **words)[0] == 0
+    changed_words("rules.py", "ADMIT_ERRORS = True", "ADMIT_ERRORS = False")
+    assert in_shell("sh gate.sh")[0] == 1, "a fault that comes back is red"
+    changed_words("rules.py", "ADMIT_ERRORS = False", "ADMIT_ERRORS = True")
+    changed_words("agent.py", '"status": "ready"', '"status": "waiting"')
+    code, out = in_shell("sh gate.sh")
+    assert code == 3, f"no recording answers a new question\n{out}"
 
 
 @pytest.mark.slow
@@ -90,7 +96,11 @@ def test_the_page_is_played_in_a_clean_environment_by_a_shell(
 
 
 def by_shell(command: Command) -> tuple[int, str]:
-    shell = ["bash", "-euo", "pipefail", "-c", command.text]
+    return in_shell(command.text)
+
+
+def in_shell(text: str) -> tuple[int, str]:
+    shell = ["bash", "-euo", "pipefail", "-c", text]
     ran = subprocess.run(shell, capture_output=True, encoding="utf-8", check=False)
     return ran.returncode, ran.stdout + ran.stderr
 
@@ -124,9 +134,13 @@ def changed(block: Block) -> None:
     """Take away the lines behind `-` and put those behind `+` in their place."""
     lines = block.text.splitlines(keepends=True)
     gone, come = ("".join(x[1:] for x in lines if x[0] == sign) for sign in "-+")
-    text = inside(block).read_text(encoding="utf-8")
-    assert text.count(gone) == 1, f"{block.where}: {gone!r} stands {text.count(gone)} times"
-    inside(block).write_text(text.replace(gone, come), encoding="utf-8")
+    changed_words(inside(block), gone, come)
+
+
+def changed_words(file: str | Path, gone: str, come: str) -> None:
+    text = Path(file).read_text(encoding="utf-8")
+    assert text.count(gone) == 1, f"{file}: {gone!r} stands {text.count(gone)} times"
+    Path(file).write_text(text.replace(gone, come), encoding="utf-8")
 
 
 def inside(block: Block) -> Path:

@@ -60,6 +60,7 @@ def found(
         ({**PLAIN, "severity": None, "discovery": {"prevalence": {"k": 1, "n": 2}}},
          "warning", "severity"),
         ({**PLAIN, "code_eval": None}, "error", "code_eval"),
+        ({**PLAIN, "class": "hybrid", "terms": ["answer"]}, "error", "judge_inputs"),
         ({**PLAIN, "severity": None}, "error", "severity"),
         ({**JUDGED, "judge_inputs": ["outptu"]}, "error", "judge_inputs[0]"),
     ],
