@@ -21,7 +21,7 @@ from helix.model.request import Reply
 
 NOT_RUN = 32
 """At most so many commands are left out, each with its reason."""
-SLOW = frozenset({"docs/audit.md"})
+SLOW = frozenset({"docs/audit.md", "docs/pytest.md", "plugins/helix-example/README.md"})
 """Pages whose commands take longer than a change should wait for."""
 PROJECT = Path(__file__).parents[2]
 
@@ -264,6 +264,7 @@ PAGES: dict[str, tuple[Put, ...]] = {
     "docs/labels.md": (sound, judged, labels),
     "docs/pytest.md": (sound,),
     "docs/safety.md": (sound,),
+    "docs/sweeps.md": (sound,),
     "docs/validation.md": (sound, judged, run, labels),
     "plugins/helix-example/README.md": (plugin("helix-example"),),
 }
