@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from helix.app.cli import main
+from helix.app import cli, manual
 from helix.model.config import Config
 from tests.docs import presupposed, typed
 from tests.docs.blocks import TYPED, Block, Command, PageError, blocks, commands, inline, shows
@@ -107,6 +107,8 @@ def wrong_in(code: str) -> str | None:
     """Return what is wrong with what a sentence shows; most of it is no matter of Helix's."""
     if code.startswith("helix "):
         wrong = [typed.part(words) for words in typed.helix_words(code)]
+    elif code.startswith("-m ") and "=" in code:
+        wrong = [typed.part(["evaluate", *shlex.split(code)])]
     elif re.match(r"(make|pip|\.venv/bin/pip) [a-z'.]", code):
         held = held_otherwise(code.removeprefix(".venv/bin/"))
         wrong = [None if held else "not to be had"]
@@ -136,6 +138,19 @@ def test_a_block_of_data_can_be_read(name: str) -> None:
             read = {"yaml": yaml.safe_load, "toml": tomllib.loads}.get(block.language)
             made = read(block.text) if read else compile(block.text, block.where, "exec")
             assert [c for c in run_by(made) for w in typed.helix_words(c) if typed.whole(w)] == []
+
+
+@pytest.mark.parametrize("command", cli.HYDRA)
+def test_the_examples_of_a_manual_page_compose(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = re.sub(r"\\\n +", "", manual.page(command))
+    examples = text.partition("\nEXAMPLES\n")[2]
+    lines = re.findall(r"^  (helix \S.*?)(?:$|   )", examples.partition("\n\n")[0], re.MULTILINE)
+    assert lines
+    wrong = [(line, typed.whole(words)) for line in lines for words in typed.helix_words(line)]
+    assert [told for told in wrong if told[1]] == []
 
 
 def run_by(made: Any) -> Iterator[str]:
@@ -221,11 +236,33 @@ def carried_out(
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "code", "shown"),
+    [
+        ("false", 0, ()),
+        ("true", 1, ()),
+        ("cat none | wc -l", 0, ()),
+        ("helix report none", 0, ()),
+        ("helix --version", 0, ("helix 0.0",)),
+        ("echo one && echo two", 0, ("one",)),
+    ],
+)
+def test_a_command_that_does_not_do_as_the_page_says_fails(
+    text: str,
+    code: int,
+    shown: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(AssertionError):
+        carried_out(Command("page.md:1", text, code, shown, None), monkeypatch, capfd)
+
+
 def ran(text: str) -> int:
     """Return the exit code: Helix alone in this process, all else by a shell."""
     plain = text.startswith("helix ") and not SHELL.search(unquoted(text))
     if plain and not presupposed.installed():
-        return main(shlex.split(text)[1:])
+        return cli.main(shlex.split(text)[1:])
     shell = ["bash", "-euo", "pipefail", "-c", text]
     return subprocess.run(shell, stdin=subprocess.DEVNULL, check=False).returncode
 

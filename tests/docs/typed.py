@@ -19,12 +19,15 @@ from pydantic import ValidationError
 from helix.app import cli, compose, keys, launch
 from helix.app.commands.schema import SHAPES
 from helix.app.loading import imported
+from helix.app.preflight import LAUNCHERS
 from helix.errors import HelixError, UsageError, unknown
 from helix.model.config import Config
 
 PLACEHOLDER = re.compile(r"[A-Z][A-Z_\d]*(?:\.\w+)?…?|.*[…<>].*|N|/.*")
 """What stands for a reader's own word, such as RUN, FILE.jsonl and …."""
 OVERRIDE = re.compile(r"(?:\+{1,2}|~)?([a-z_]+(?:[./][a-z_]+)*)=(.*)")
+LAUNCHED = re.compile(rf"hydra/launcher=({'|'.join(LAUNCHERS.values())})$|hydra\.launcher\.")
+"""What a launcher takes, which is a package of its own."""
 SHELL = frozenset({"&&", "||", "|", ";", ">", ">>", "<"})
 PLUGINS = [str(folder) for folder in Path(__file__).parents[2].glob("plugins/*/src/*/conf")]
 """The config groups of the plugins that lie beside Helix."""
@@ -141,6 +144,7 @@ def _composed(command: str, rest: Sequence[str]) -> str | None:
     if {"-h", "--help", "--version"} & set(rest):
         return None
     args = launch._parsed(command, rest)
+    args.overrides = [word for word in args.overrides if not LAUNCHED.match(word)]
     folders = [*PLUGINS, *([args.config_dir] if args.config_dir else [])]
     if not args.multirun:
         launch.located(command, args.overrides, folders)
