@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow reference dask redis model node screenshots lint lock advisories clean
+.PHONY: help demo test slow reference dask redis model node screenshots docs lint lock advisories clean
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH
 
@@ -18,6 +18,7 @@ DEV := .venv/dev.stamp
 MODEL := .venv-model/stamp
 DASK := .venv-dask/stamp
 REDIS := .venv-redis/stamp
+DOCS := .venv-docs/stamp
 NODE := .node/stamp
 COMPILE := .venv-lock/bin/pip-compile --quiet --generate-hashes --strip-extras --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
@@ -48,6 +49,10 @@ screenshots: $(DEV) ## take the pictures in docs/pictures anew, by Chromium
 reference: $(DEV) ## write docs/reference/ anew from the code
 	@$(BIN)/python -m helix.app.reference
 
+docs: $(DOCS) ## build the documentation into build/site, strictly
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --clean
+	@echo "The documentation is in build/site/index.html"
+
 node: $(NODE) ## install axe-core and SARIF Multitool by npm, which some slow tests run
 
 lint: $(DEV) ## check style, types and import floors
@@ -56,13 +61,15 @@ lint: $(DEV) ## check style, types and import floors
 	@$(BIN)/mypy --strict helix
 	@$(BIN)/lint-imports --no-logo
 
-# Both locks are compiled on the oldest supported Python; a slow test installs them on the others.
+# The locks are compiled on the oldest supported Python; a slow test installs them on the others.
 lock: ## pin what pyproject.toml asks for, with hashes; keeps pins that still fit
 	@test -d .venv-lock || python3.11 -m venv .venv-lock
 	@.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check 'pip-tools>=7.5,<8'
 	@CUSTOM_COMPILE_COMMAND='make lock' $(COMPILE) $(ARGS) -o requirements.lock pyproject.toml
 	@CUSTOM_COMPILE_COMMAND='make lock' $(COMPILE) $(ARGS) --extra dev -c requirements.lock \
 		-o requirements-dev.lock pyproject.toml
+	@CUSTOM_COMPILE_COMMAND='make lock' $(COMPILE) $(ARGS) -o docs/requirements.lock \
+		docs/requirements.in
 
 advisories: .venv-audit/stamp ## ask whether a package that requirements.lock pins is known to be bad
 	@.venv-audit/bin/pip-audit -r requirements.lock --no-deps --disable-pip --format json \
@@ -74,7 +81,7 @@ advisories: .venv-audit/stamp ## ask whether a package that requirements.lock pi
 		&& touch $@ || echo "pip-audit is not to be had here" >&2
 
 clean: ## remove the environments and caches, not the outputs
-	rm -rf .node .venv .venv-audit .venv-dask .venv-lock .venv-model .venv-redis .hypothesis \
+	rm -rf .node .venv .venv-audit .venv-dask .venv-docs .venv-lock .venv-model .venv-redis .hypothesis \
 		.import_linter_cache .mypy_cache .pytest_cache \
 		.ruff_cache build dist
 
@@ -130,6 +137,13 @@ $(REDIS): plugins/helix-redis/requirements.lock plugins/helix-dask/requirements.
 		-r plugins/helix-redis/requirements.lock
 	@.venv-redis/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
 		--editable . --editable plugins/helix-dask --editable plugins/helix-redis
+	@touch $@
+
+$(DOCS): docs/requirements.lock | $(BIN)/python
+	@echo "Installing docs/requirements.lock" >&2
+	@$(BIN)/python -m venv --clear .venv-docs
+	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+		-r docs/requirements.lock
 	@touch $@
 
 # Install scripts stay off: the one that there is makes the program executable.
