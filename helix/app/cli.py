@@ -9,6 +9,7 @@ from typing import Any
 import helix
 from helix.app import console, failures
 from helix.errors import ExitCode, UsageError, unknown
+from helix.reports.words import columns, width, wrapped
 
 HYDRA = {
     "audit": "execute a run several times and say what varies; diff, injection, variance",
@@ -32,6 +33,7 @@ PLAIN = {
     "schema": "print the JSON Schema of a file that Helix reads or writes",
     "traces": "say what trace files hold: detect, show, convert, stats",
 }
+_HINT = "helix COMMAND --help explains a command; helix --version says which Helix this is."
 AUDITS = ("diff", "injection", "variance")
 """The words behind `audit` that make it a plain command."""
 
@@ -80,7 +82,7 @@ def _hydra(command: str, rest: list[str]) -> ExitCode:
     if "-h" in rest or "--help" in rest:
         from helix.app import manual
 
-        console.say(manual.page(command))
+        console.say(manual.page(command, width()))
         return ExitCode.PASS
     return ExitCode(_launch().run(command, rest))
 
@@ -99,8 +101,7 @@ def _plain(command: str, rest: list[str]) -> ExitCode:
 
 
 def _overview() -> str:
-    width = max(map(len, [*HYDRA, *PLAIN]))
-    lines = [f"  {name:<{width}}  {text}" for name, text in sorted({**HYDRA, **PLAIN}.items())]
+    lines = columns((f"  {name}", text) for name, text in sorted({**HYDRA, **PLAIN}.items()))
     return "\n".join(
         [
             "Usage: helix COMMAND [ARGUMENT ...]",
@@ -110,6 +111,6 @@ def _overview() -> str:
             "Commands:",
             *lines,
             "",
-            "  helix COMMAND --help explains a command; helix --version says which Helix this is.",
+            *wrapped(_HINT, "  ", hang=""),
         ]
     )

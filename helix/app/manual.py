@@ -6,9 +6,12 @@ import textwrap
 from collections.abc import Iterator
 
 from helix.app.conf import Remark, groups, remarks
+from helix.app.fitting import fitted
 
-WIDTH = 96
+WIDTH = 80
 COLUMN = 37
+NARROW = 72
+"""Below this many columns a key stands above what is said of it."""
 
 EVALUATE = """\
 helix evaluate - adjudicate every criterion of a suite on every trace
@@ -336,22 +339,22 @@ OWN_SECTIONS = {
 """Sections of the configuration that one command alone reads."""
 
 
-def page(command: str) -> str:
-    """Return the manual page of a command."""
+def page(command: str, width: int = WIDTH) -> str:
+    """Return the manual page of a command, for a terminal of so many columns."""
     head, examples = PAGES[command]
-    return "\n".join([head, *_groups(), "", *_keys(command), examples])
+    tables = [*_groups(width), "", *_keys(command, width)]
+    return "\n".join([fitted(head, width), *tables, fitted(examples, width)])
 
 
-def _groups() -> Iterator[str]:
+def _groups(width: int) -> Iterator[str]:
     yield "GROUPS (GROUP=CHOICE takes a file of conf/)"
     for group, options in groups().items():
-        first, *rest = textwrap.wrap(", ".join(options), WIDTH - COLUMN, break_on_hyphens=False)
-        yield f"  {group:<{COLUMN - 2}}{first}"
-        yield from (" " * COLUMN + line for line in rest)
+        yield from _entry(group, ", ".join(options), width)
 
 
-def _keys(command: str) -> Iterator[str]:
-    yield "KEYS (KEY=VALUE; the default in parentheses, null or empty if there is none)"
+def _keys(command: str, width: int) -> Iterator[str]:
+    title = "KEYS (KEY=VALUE; the default in parentheses, null or empty if there is none)"
+    yield fitted(title, width)
     told = [(remark.key.partition(".")[0], remark) for remark in remarks()]
     own = [pair for pair in told if OWN_SECTIONS.get(pair[0]) == command]
     last = ""
@@ -361,12 +364,19 @@ def _keys(command: str) -> Iterator[str]:
             yield ""
             if section == "verifier":
                 yield "  verifier.KEY takes every KEY that judge.KEY takes, and:"
-        yield from _entry(remark)
+        yield from _entry(remark.key, _said(remark), width)
     yield ""
 
 
-def _entry(remark: Remark) -> list[str]:
+def _said(remark: Remark) -> str:
     default = {"???": " (required)"}.get(remark.default, f" ({remark.default})")
-    text = remark.text + ("" if remark.default in ("null", "[]", "{}") else default)
-    first, *rest = textwrap.wrap(text, WIDTH - COLUMN)
-    return [f"  {remark.key:<{COLUMN - 2}}{first}", *(" " * COLUMN + line for line in rest)]
+    return remark.text + ("" if remark.default in ("null", "[]", "{}") else default)
+
+
+def _entry(name: str, text: str, width: int) -> list[str]:
+    if width < NARROW:
+        lines = textwrap.wrap(text, width - 6, break_long_words=False, break_on_hyphens=False)
+        return [f"  {name}", *(" " * 6 + line for line in lines)]
+    head = f"  {name:<{COLUMN - 2}}"
+    lines = textwrap.wrap(text, width - COLUMN, break_long_words=False, break_on_hyphens=False)
+    return [head + lines[0], *(" " * COLUMN + line for line in lines[1:])]

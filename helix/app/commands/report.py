@@ -44,8 +44,8 @@ def run(argv: Sequence[str]) -> ExitCode:
 def _again(argv: Sequence[str]) -> ExitCode:
     parser = argparse.ArgumentParser(
         prog="helix report",
-        usage="helix report RUN [report.out=[NAME,…]] [--to NAME=PATH] [--traces PATH] [--json] "
-        "[-q|-v]\n"
+        usage="helix report RUN [report.out=[NAME,…]] [--to NAME=PATH] [--traces PATH]\n"
+        "                        [--json] [-q|-v]\n"
         "       helix report compare A B [--json] [-q|-v]\n"
         "       helix report merge RUN… --out DIR [--json]\n"
         "       helix report serve RUN [--port PORT] [--traces PATH] [--open]",
