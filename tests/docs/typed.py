@@ -31,6 +31,7 @@ LAUNCHED = re.compile(rf"hydra/launcher=({'|'.join(LAUNCHERS.values())})$|hydra\
 SHELL = frozenset({"&&", "||", "|", ";", ">", ">>", "<"})
 PLUGINS = [str(folder) for folder in Path(__file__).parents[2].glob("plugins/*/src/*/conf")]
 """The config groups of the plugins that lie beside Helix."""
+_AUDITS = [[name] for name in cli.AUDITS]
 GIVEN = ("subject.traces=runs", "criteria.file=suite.yaml")
 
 
@@ -51,21 +52,17 @@ def helix_words(line: str) -> list[list[str]]:
 
 def whole(words: Sequence[str]) -> str | None:
     """Return what is wrong with a command that is typed as a reader would; nothing runs."""
-    command, rest = (words[0], list(words[1:])) if words else ("", [])
-    if command in cli.HYDRA and rest[:1] not in [[name] for name in cli.AUDITS]:
-        return _told(lambda: _composed(command, rest))
+    if _composes(words):
+        return _told(lambda: _composed(words[0], words[1:]))
     return _told(lambda: _parsed(words, lenient=False))
 
 
 def part(words: Sequence[str]) -> str | None:
     """Return what is wrong with a command in a sentence, which may lack what it needs."""
     words = [word for word in words if word not in ("…", "…]", "...")]
-    if not words:
-        return None
-    command, rest = words[0], words[1:]
-    if command in cli.HYDRA and rest[:1] not in [[name] for name in cli.AUDITS]:
-        return _told(lambda: _composed(command, _completed(command, rest)))
-    return _told(lambda: _parsed(words, lenient=True))
+    if _composes(words):
+        return _told(lambda: _composed(words[0], _completed(words[1:])))
+    return _told(lambda: _parsed(words, lenient=True)) if words else None
 
 
 def override(word: str) -> str | None:
@@ -76,16 +73,26 @@ def override(word: str) -> str | None:
     name, value = found[1], found[2]
     if "/" in name or name in _groups():
         options = _groups().get(name, ())
-        near = not options or value in options or PLACEHOLDER.fullmatch(value)
+        near = not options or value in options or _own_word(value)
         return None if near else unknown(name, value, options)
     if wrong := key(name):
         return wrong
-    return None if PLACEHOLDER.search(value) else _told(lambda: _taken(name, word))
+    return None if _own_word(value) else _told(lambda: _taken(name, word))
 
 
 def key(dotted: str) -> str | None:
     """Return what is wrong with a dotted key of a sentence."""
     return None if keys.find(dotted) else f"unknown key '{dotted}'{keys.nearest(dotted)}"
+
+
+def _composes(words: Sequence[str]) -> bool:
+    """Return whether a command is one with a configuration, and not one of the plain audits."""
+    return bool(words) and words[0] in cli.HYDRA and list(words[1:2]) not in _AUDITS
+
+
+def _own_word(value: str) -> bool:
+    """Return whether a value stands for a reader's own, as NAME, [FILE] and … do."""
+    return PLACEHOLDER.fullmatch(value.strip("'\"[]{}")) is not None
 
 
 def _ours(name: str) -> bool:
@@ -157,7 +164,7 @@ def _composed(command: str, rest: Sequence[str]) -> str | None:
     return None
 
 
-def _completed(command: str, rest: Sequence[str]) -> list[str]:
+def _completed(rest: Sequence[str]) -> list[str]:
     """Return the words with what a run needs, and without values that stand for a reader's own.
 
     The key of such a value is held to be one.
@@ -165,7 +172,7 @@ def _completed(command: str, rest: Sequence[str]) -> list[str]:
     kept = []
     for word in rest:
         found = OVERRIDE.fullmatch(word)
-        if found and PLACEHOLDER.fullmatch(found[2].strip("'\"[]")):
+        if found and _own_word(found[2]):
             if "/" not in found[1] and found[1] not in _groups() and (wrong := key(found[1])):
                 raise UsageError(wrong)
         elif not PLACEHOLDER.fullmatch(word):
