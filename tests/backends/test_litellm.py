@@ -275,11 +275,11 @@ def test_an_address_that_is_another_providers_is_left_alone(
 
 
 def test_each_recipe_of_the_page_asks_for_the_model_that_its_server_serves(project: Path) -> None:
-    page = (project / "docs" / "judges.md").read_text(encoding="utf-8")
+    page = (project / "docs" / "local-servers.md").read_text(encoding="utf-8")
     recipes = re.findall(
         r"^\$ (.+)\n\$ helix .* judge\.model=(\S+) judge\.base_url=\S+$", page, re.M
     )
-    assert [serves.split()[0] for serves, _ in recipes] == ["ollama", "vllm", "llama-server"]
+    assert [serves.split()[0] for serves, _ in recipes] == ["ollama", "vllm", "llama-server", "lms"]
     with FaultServer() as server:
         for serves, model in recipes:
             assert ask(server, model=model, api_key_env=None).returned_model == model
