@@ -23,7 +23,7 @@ from helix.model.criterion import Criterion, Suite
 from helix.model.packet import Premise
 from helix.premises import FOLDER, log_path, premises
 from helix.reports.visible import one_line
-from helix.reports.words import UNBLOCK, counted
+from helix.reports.words import UNBLOCK, counted, wrapped
 from helix.runs import RunFiles
 from helix.suite import compile, load
 from helix.suite.dumping import suite_page
@@ -189,7 +189,7 @@ def queue_lines(found: Queue, run: str) -> Iterator[str]:
         yield "nothing waits for people"
     if found.machinery:
         causes = ", ".join(f"{n} {cause}" for cause, n in found.machinery.items())
-        yield f"not here, since asking again may decide it: {causes}"
+        yield from wrapped(f"not here, since asking again may decide it: {causes}")
 
 
 def _item_lines(item: Item, run: str) -> Iterator[str]:
@@ -197,13 +197,14 @@ def _item_lines(item: Item, run: str) -> Iterator[str]:
     stands = f", {item.state}" if item.state else ""
     count = counted(len(item.cells), "trace")
     head = f"{item.criterion_id} ({item.severity}, {gates}{stands}): {item.kind}, {count}"
-    yield one_line(head)
+    yield from wrapped(one_line(head))
     for cell in item.cells[:MOST_CELLS]:
-        yield f"  {one_line(f'{cell.trace_id}: {cell.cause}: {cell.text}', _SHOWN)}"
-        yield from (f"    assumed: {one_line(text, _SHOWN)}" for text in cell.assumptions)
+        yield from wrapped(one_line(f"{cell.trace_id}: {cell.cause}: {cell.text}", _SHOWN), "  ")
+        for text in cell.assumptions:
+            yield from wrapped(f"assumed: {one_line(text, _SHOWN)}", "    ")
     if len(item.cells) > MOST_CELLS:
         yield f"  and {len(item.cells) - MOST_CELLS} more"
-    yield f"  {UNBLOCK[item.kind]}; one of:"
+    yield from wrapped(f"{UNBLOCK[item.kind]}; one of:", "  ")
     for action in item.actions:
         words = ["helix", "calibrate", action, shlex.quote(one_line(item.criterion_id)),
                  "--run", shlex.quote(run), _TYPED[action], "--by NAME --why TEXT"]  # fmt: skip

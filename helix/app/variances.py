@@ -8,7 +8,7 @@ from helix.model.scorecard import Variance
 from helix.model.variance import CellSpread, CriterionSpread, Needed, VarianceReport
 from helix.reports.repeated import UNTOLD, part, percent
 from helix.reports.visible import one_line
-from helix.reports.words import columns, counted
+from helix.reports.words import columns, counted, wrapped
 
 MOST_CELLS = 20
 _NAME = 28
@@ -38,9 +38,8 @@ def _lines(found: VarianceReport) -> Iterator[str]:
             rows.append(_split_cells("all of them", found.variance))
         yield from columns([_SPLIT, *rows])
         yield ""
-    yield from _flipping(repeated)
-    yield from _needs(repeated)
-    yield from _closing(found)
+    for text in (*_flipping(repeated), *_needs(repeated), *_closing(found)):
+        yield from wrapped(text.strip(), text[: len(text) - len(text.lstrip())]) or [""]
 
 
 def _flip_cells(one: CriterionSpread) -> tuple[str, ...]:
@@ -85,7 +84,7 @@ def _needs(repeated: list[CriterionSpread]) -> Iterator[str]:
     if not needs:
         return
     yield (
-        f"To know a flip rate to ±{needs[0][1].precision:.1%}, at the rate that was found, takes\n"
+        f"To know a flip rate to ±{needs[0][1].precision:.1%}, at the rate that was found, takes "
         "so many repeats of one trace, or traces with as many repeats as these:"
     )
     for criterion, needed in needs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -72,3 +73,23 @@ def test_the_help_of_every_command_fits_80_columns(
     monkeypatch.setenv("COLUMNS", "80")
     assert main(words) == 0
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+TYPED = ("helix ", "Rerun ", "Report: ", "Evaluate a split: ", "  -")
+
+
+def test_what_commands_say_of_a_run_fits_a_narrow_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "60")
+    run = ["experiment=demo", "hydra.run.dir=run", "paths.state=state"]
+    assert main(["evaluate", *run, "run.dry=true"]) == 0
+    assert main(["evaluate", *run]) == 0
+    assert main(["calibrate", "queue", "run", "--state", "state"]) == 0
+    assert main(["audit", "variance", "run"]) == 3
+    assert main(["build-dataset", "dataset.name=d", "dataset.runs=run", "paths.state=state"]) == 0
+    assert main(["schema"]) == main(["plugins"]) == 0
+    out = capsys.readouterr().out
+    wide = [line for line in out.splitlines() if len(line) > 60]
+    assert [line for line in wide if not line.strip().startswith(TYPED)] == []

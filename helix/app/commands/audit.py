@@ -10,6 +10,7 @@ from pathlib import Path
 from helix.app import console
 from helix.app.auditing import asked
 from helix.app.commands.evaluate import with_demo_traces
+from helix.app.fitting import fitted
 from helix.app.job import Outcome
 from helix.audit.conditions import TOLD
 from helix.audit.coordinator import Asked, audit
@@ -23,7 +24,7 @@ from helix.model.lines import encode_page
 from helix.registry import Registry, load
 from helix.reports.audited import audit_markdown, audit_text
 from helix.reports.textpage import for_this_console
-from helix.reports.words import counted
+from helix.reports.words import counted, width
 from helix.runs import RunFiles
 
 _ASKS_NOBODY = ("none", "replay")
@@ -101,4 +102,4 @@ def _plan(wanted: Asked, before: Estimate | None) -> str:
             *(f"one more   under {name}, if it is there" for name in wanted.pythons),
             *(f"one more   with executor {name}, if it is another" for name in wanted.executors),
         ]
-    return "\n".join(lines) + "\n" + (f"\n{before.text()}" if before is not None else "")
+    return "\n".join(lines) + "\n" + (f"\n{fitted(before.text(), width())}" if before else "")

@@ -19,7 +19,7 @@ from helix.model.splits import PARTS, USUAL
 from helix.registry import load
 from helix.reports.summary import listed, tallied
 from helix.reports.visible import one_line
-from helix.reports.words import counted
+from helix.reports.words import counted, wrapped
 
 ADDED = "added.jsonl"
 _SHOWN = 6
@@ -48,9 +48,10 @@ def _text(built: Built) -> Iterator[str]:
     yield from _splits(built.dataset)
     if built.left_out:
         told = one_line(tallied(built.left_out))
-        yield f"Left out, because they say nothing of the subject: {told}."
+        yield from wrapped(f"Left out, because they say nothing of the subject: {told}.")
     if built.short:
-        yield f"Fewer pass than fail: {one_line(listed(built.short, _SHOWN, 'see ' + ADDED))}."
+        short = one_line(listed(built.short, _SHOWN, f"see {ADDED}"))
+        yield from wrapped(f"Fewer pass than fail: {short}.")
     if data.traces:
         path = shlex.quote(f"subject.traces={built.folder / TRACES / 'dev.jsonl'}")
         yield f"Evaluate a split: helix evaluate {path} criteria.file=SUITE.yaml"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from helix.app import console
+from helix.app.fitting import fitted
 from helix.app.job import Outcome
 from helix.app.progress import Progress
 from helix.app.remembered import remembered
@@ -19,6 +20,7 @@ from helix.evaluate import run as evaluate
 from helix.model.config import Config
 from helix.registry import load
 from helix.reports.run import rerun_line
+from helix.reports.words import width
 
 DEMO = "demo:"
 DEMOS = ("outreach",)
@@ -41,7 +43,7 @@ def evaluated(
     registry = load()
     wanted = renderers(config.report, registry)
     if config.run.dry:
-        return Outcome(estimate(config, registry).text().encode(), ExitCode.PASS)
+        return Outcome(fitted(estimate(config, registry).text(), width()).encode(), ExitCode.PASS)
     aware = remembered(config.paths.state)
     progress = Progress(config.report.verbosity)
     written: list[tuple[bytes, ExitCode]] = []

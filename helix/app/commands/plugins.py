@@ -11,6 +11,7 @@ from helix.app import console
 from helix.app.plugins import config_folders, registry
 from helix.errors import ExitCode, UnknownNameError, unknown
 from helix.registry import Registry
+from helix.reports.words import wrapped
 
 
 def run(argv: Sequence[str]) -> ExitCode:
@@ -79,7 +80,7 @@ def listing(registry: Registry, folders: list[str]) -> dict[str, Any]:
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
     for problem in found["problems"]:
-        yield f"problem: {problem['plugin']}: {problem['text']}"
+        yield from wrapped(f"problem: {problem['plugin']}: {problem['text']}")
     if found["problems"]:
         yield ""
     names = [entry["name"] for entries in found["items"].values() for entry in entries]
@@ -89,6 +90,10 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         for entry in entries:
             yield f"  {entry['name']:<{width}}  {entry['version']:<7} {entry['plugin']}"
     yield ""
-    yield "helix plugins NAME explains one of them: what a check decides, and its parameters."
+    yield from wrapped(
+        "helix plugins NAME explains one of them: what a check decides, and its parameters."
+    )
     plugins = ", ".join(f"{name} {version}" for name, version in found["plugins"].items())
-    yield f"installed plugins: {plugins or 'none'}; problems: {len(found['problems'])}"
+    yield from wrapped(
+        f"installed plugins: {plugins or 'none'}; problems: {len(found['problems'])}"
+    )

@@ -10,6 +10,7 @@ from typing import Any
 
 from helix.app import console
 from helix.errors import ExitCode, UnknownNameError, unknown
+from helix.reports.words import columns
 
 SHAPES = {
     "audit": ("helix.model.audited", "Audited", "audit.json, what an audit found"),
@@ -97,8 +98,7 @@ def run(argv: Sequence[str]) -> ExitCode:
     elif args.json:
         console.say(json.dumps({name: text for name, (_, _, text) in SHAPES.items()}, indent=2))
     else:
-        width = max(map(len, SHAPES))
-        console.say("\n".join(f"{n:<{width}}  {text}" for n, (_, _, text) in SHAPES.items()))
+        console.say("\n".join(columns((name, text) for name, (_, _, text) in SHAPES.items())))
     return ExitCode.PASS
 
 

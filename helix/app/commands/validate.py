@@ -8,6 +8,7 @@ from pathlib import Path
 
 from helix.app import console
 from helix.app.commands.evaluate import with_demo_traces
+from helix.app.fitting import fitted
 from helix.app.job import Outcome
 from helix.app.progress import Progress
 from helix.app.rendering import render, renderers
@@ -17,6 +18,7 @@ from helix.evaluate import Finished
 from helix.model.config import Config, Verbosity
 from helix.registry import load
 from helix.reports.validation import validation_text
+from helix.reports.words import width
 from helix.validate import Validated, validate
 
 
@@ -26,7 +28,7 @@ def run(config: Config, run_dir: Path, typed: str) -> Outcome:
     registry = load()
     pages = [item for item in renderers(config.report, registry) if item.filename is not None]
     if config.run.dry and config.validation.run is None:
-        return Outcome(estimate(config, registry).text().encode(), ExitCode.PASS)
+        return Outcome(fitted(estimate(config, registry).text(), width()).encode(), ExitCode.PASS)
     progress = Progress(config.report.verbosity)
     codes: list[ExitCode] = []
 
