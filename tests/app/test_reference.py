@@ -10,13 +10,16 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel
 
+from helix import testing
 from helix.app.commands.schema import SHAPES
+from helix.app.conf import remarks
 from helix.app.reference import __main__ as command
-from helix.app.reference import pages
+from helix.app.reference import configuration, pages
 from helix.app.reference.environment import VARIABLES
-from helix.errors import ExitCode
+from helix.errors import ExitCode, HelixError
 from helix.model.config import Config
 from helix.model.verdict import MachineryCause, WorldCause
+from helix.registry import hookspecs
 
 PAGES = pages()
 
@@ -80,6 +83,48 @@ def test_every_cause_stands_once_with_what_to_do() -> None:
     told = re.findall(r"^\| `([\w-]+)` \| .+ \|$", PAGES["states.md"], re.M)
     causes = [*get_args(WorldCause), *get_args(MachineryCause)]
     assert [name for name in told if name in causes] == causes
+
+
+def test_every_hook_item_and_suite_has_one_section_with_its_meaning() -> None:
+    heads = re.findall(r"^##+ (\w+)\n\n\w.+[.]", PAGES["hooks.md"], re.M)
+    hooks = [name for name in vars(hookspecs) if name.startswith("helix_")]
+    items = [kind.__name__ for kind in hookspecs.KINDS.values()]
+    assert [name for name in heads if name.startswith("helix_")] == hooks
+    assert [heads.count(name) for name in [*items, *testing.__all__]] == [1] * 21
+
+
+def test_every_link_of_the_reference_has_a_place(project: Path) -> None:
+    folder = project / "docs" / "reference"
+    for name, page in PAGES.items():
+        for file, anchor in re.findall(r"\]\(([\w./-]*)(?:#([^)]+))?\)", page):
+            target = folder / (file or name)
+            assert target.exists(), (name, file)
+            heads = re.findall(r"^##* (.+)$", target.read_text(encoding="utf-8"), re.M)
+            assert not anchor or anchor in [slug(head) for head in heads], (name, file, anchor)
+
+
+def slug(head: str) -> str:
+    """Return the anchor that GitHub and the site make of a heading."""
+    return re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-")
+
+
+def test_a_key_without_a_meaning_is_no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = [remark for remark in remarks() if remark.key != "gate.policy"]
+    monkeypatch.setattr(configuration, "remarks", lambda: iter(kept))
+    with pytest.raises(HelixError, match=r"gate\.policy has no meaning in conf/base\.yaml"):
+        pages()
+
+
+def test_every_option_and_word_of_a_command_says_what_it_is() -> None:
+    silent: list[str] = []
+    for block in PAGES["commands.md"].split("```text\n")[1:]:
+        told = block.partition("```")[0].splitlines()
+        if not told[0].startswith("usage:"):
+            continue
+        for line, below in zip(told, [*told[1:], ""], strict=True):
+            if re.match(r"  -", line) and not re.search(r"\S  +\S", line):
+                silent += [] if below.startswith(" " * 8) else [f"{told[0]}: {line}"]
+    assert silent == []
 
 
 def test_every_file_has_its_section_and_each_of_its_links_a_place() -> None:

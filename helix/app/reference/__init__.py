@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from helix.app.reference import commands, configuration, environment, exits, files, items, states
+from helix.app.reference import (
+    commands,
+    configuration,
+    environment,
+    exits,
+    files,
+    hooks,
+    items,
+    primitives,
+    states,
+)
 from helix.app.reference.markdown import document
 
 _TITLES: dict[str, tuple[str, str, Callable[[], str]]] = {
@@ -20,11 +30,21 @@ _TITLES: dict[str, tuple[str, str, Callable[[], str]]] = {
         configuration.body,
     ),
     "exit-codes": ("Exit codes", "How a command ends, and which error leads there.", exits.body),
+    "primitives": (
+        "Primitives",
+        "Every check that Helix brings: what it decides, its parameters, an example.",
+        primitives.body,
+    ),
     "states": ("States and causes", "What a cell can be, and why it is not decided.", states.body),
     "items": (
         "Registered items",
         "What Helix registers with each hook; `helix plugins NAME` prints the whole of one.",
         items.body,
+    ),
+    "hooks": (
+        "Hooks",
+        "Every hook of a plugin: signature, item, and the suite that tests it.",
+        hooks.body,
     ),
     "files": ("Files", "Every file that Helix reads or writes, field by field.", files.body),
     "environment": ("Environment", "Every variable that Helix reads.", environment.body),
@@ -42,8 +62,6 @@ def pages() -> dict[str, str]:
         for name, (title, about, _) in _TITLES.items()
     )
     elsewhere = (
-        "- [Checks](../checks.md): every primitive and its parameters.\n"
-        "- [Plugins](../plugins.md): every hook with its signature, and the conformance suites.\n"
         "- [Formats](../formats.md): every trace format, and what of it is read.\n"
         "- [Requirements](../method.md): every numbered requirement, and where it is kept."
     )

@@ -8,6 +8,7 @@ from helix.app.conf import Remark, conf_dir, groups, remarks
 from helix.app.manual import OWN_SECTIONS
 from helix.app.reference.markdown import code, table, words
 from helix.app.shapes import Schema
+from helix.errors import HelixError
 from helix.model.config import Config
 
 
@@ -15,10 +16,24 @@ def body() -> str:
     """Return the sections in the order of the configuration, then the groups."""
     schema = Config.model_json_schema()
     told: dict[str, list[Remark]] = {}
+    known = {remark.key for remark in remarks()}
+    if missing := next((key for key in _keys(schema, schema) if key not in known), None):
+        raise HelixError(f"{missing} has no meaning in conf/base.yaml")
     for remark in remarks():
         told.setdefault(remark.key.partition(".")[0], []).append(remark)
     sections = [_section(name, told.get(name, []), schema) for name in schema["properties"]]
     return "\n\n".join([_groups(), *sections])
+
+
+def _keys(node: Schema, schema: Schema, before: str = "") -> Iterator[str]:
+    """Yield every key; of `verifier` those alone that `judge` does not have."""
+    judged = schema["$defs"]["JudgeConfig"]["properties"].keys() - {"backend"}
+    for name, one in node["properties"].items():
+        below = _resolved(one, schema) if "$ref" in one else {}
+        if "properties" in below:
+            yield from _keys(below, schema, f"{before}{name}.")
+        elif not (before == "verifier." and name in judged):
+            yield before + name
 
 
 def _groups() -> str:

@@ -12,8 +12,13 @@ from helix.app.commands.schema import SHAPES, schema
 from helix.app.item_page import takes
 from helix.app.reference.markdown import code, table
 from helix.app.shapes import Schema
+from helix.model.config import Config
 
 _CHECK = "CodeEval"
+_SECTIONS = {
+    node["$ref"].rpartition("/")[2]: name
+    for name, node in Config.model_json_schema()["properties"].items()
+}
 _HEADS = ("field", "holds", "if left out", "meaning")
 
 
@@ -63,7 +68,11 @@ class _Links:
         self.parts = [found[title] for title in sorted(found)]
 
     def to(self, name: str, whole: Schema) -> str:
-        """Return a link to a part of a shape."""
+        """Return a link to a part of a shape, or to the page that tells of it."""
+        if name == _CHECK:
+            return "[check](primitives.md)"
+        if name in _SECTIONS:
+            return f"[{_SECTIONS[name]}](configuration.md#{_SECTIONS[name]})"
         return _link(name, self._titles[_text(whole["$defs"][name])])
 
 
@@ -88,12 +97,12 @@ def _root(whole: Schema) -> Schema:
 
 
 def _reached(node: Schema, whole: Schema) -> list[str]:
-    """Return the parts that a node leads to, in that order, but for the parameters of checks."""
+    """Return the parts that a node leads to, but for those that have a page of their own."""
     found: dict[str, None] = {}
     queue = list(_refs(node))
     while queue:
         name = queue.pop(0)
-        if name != _CHECK and name not in found:
+        if name not in {_CHECK, *_SECTIONS, *found}:
             found[name] = None
             queue += _refs(whole["$defs"][name])
     return list(found)
@@ -146,8 +155,7 @@ def _holds(node: Schema, whole: Schema, links: _Links) -> str:
 def _kinds(node: Schema, whole: Schema, links: _Links) -> Iterator[str]:
     """Yield the kinds of value that a field holds, with links to the parts."""
     if "$ref" in node:
-        name = node["$ref"].rpartition("/")[2]
-        yield "[check](../checks.md)" if name == _CHECK else links.to(name, whole)
+        yield links.to(node["$ref"].rpartition("/")[2], whole)
     elif choices := node.get("anyOf") or node.get("oneOf"):
         for choice in choices:
             yield from _kinds(choice, whole, links)
