@@ -41,7 +41,7 @@ from helix.registry import Registry
 from helix.runmeta import RunLog
 from helix.runs import RunFiles
 from helix.subject import subject_of
-from helix.survey import check_waivers, choose, look, manifest_lines, routed
+from helix.survey import check_waivers, choose, look, routed, write_manifest
 from helix.work import OnEvent, Work
 
 
@@ -115,7 +115,7 @@ def run(
         log = RunLog(folder, started, command, aware)
         _clear(folder, prepared.registry)
         atomic_write(folder / "plan.json", encode_page(prepared.plan))
-        atomic_write(folder / "manifest.jsonl", b"".join(x + b"\n" for x in manifest_lines(survey)))
+        write_manifest(folder, survey)
         tools = prepared.settings.packet.tools
         subject = subject_of(config.subject, tools, survey)
         atomic_write(folder / "subject.json", encode_page(subject))

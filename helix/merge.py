@@ -22,12 +22,12 @@ from helix.files import atomic_write, atomic_writer, held
 from helix.gate import exit_code, fold, with_tests
 from helix.gate.frozen import from_data
 from helix.model.lines import decode_line, encode_page
-from helix.model.manifest import ManifestEntry, Survey
+from helix.model.manifest import Manifest, ManifestEntry, Survey
 from helix.model.plan import Plan
 from helix.model.scorecard import ChangeTests, Scorecard, UsageTotals
 from helix.runmeta import process_identity
 from helix.runs import RunFiles
-from helix.survey import manifest_lines, share
+from helix.survey import share, write_manifest
 
 WORST_TESTS: Final = ("fail", "could not run", "not run", "pass")
 OWNERS: Final = {
@@ -113,7 +113,7 @@ def merge(folders: Sequence[str | Path], out: str | Path) -> Merged:
         runs = {**first.plan.runs, "shard": {"index": 0, "count": 1}}
         whole = msgspec.structs.replace(first.plan, runs=runs)
         atomic_write(folder / "plan.json", encode_page(whole))
-        atomic_write(folder / "manifest.jsonl", b"".join(x + b"\n" for x in manifest_lines(survey)))
+        write_manifest(folder, survey)
         subject = first.files.folder / "subject.json"
         if subject.exists():
             atomic_write(folder / "subject.json", subject.read_bytes())
@@ -170,13 +170,13 @@ def _shards(folders: Sequence[str | Path]) -> list[Shard]:
 
 def _survey(shards: Sequence[Shard]) -> Survey:
     """Return what all shards surveyed, with every chosen trace marked."""
-    entries: list[ManifestEntry] = []
+    entries = Manifest()
     manifests = [shard.files.manifest() for shard in shards]
     for row in zip(*(_or_none(m) for m in manifests), strict=False):
         if all(entry is None for entry in row):
             break
         entries.append(_entry(shards, row))
-    return Survey(entries=tuple(entries), load=shards[0].scorecard.load)
+    return Survey(entries=entries, load=shards[0].scorecard.load)
 
 
 def _or_none(entries: Iterator[ManifestEntry]) -> Iterator[ManifestEntry | None]:

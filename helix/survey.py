@@ -7,18 +7,21 @@ collisions, the sample, the shard and the cost estimate.
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from helix.errors import ConfigError, SelectionError, TraceError, did_you_mean
 from helix.fieldpath import parse
+from helix.files import atomic_writer
 from helix.grounding import assess
 from helix.model.config import Config, SubjectConfig, Waiver
 from helix.model.lines import encode_line
-from helix.model.manifest import Load, LoadFailure, ManifestEntry, Survey
+from helix.model.manifest import Load, LoadFailure, Manifest, ManifestEntry, Survey
 from helix.model.select import select
 from helix.model.trace import Observation, Trace
 from helix.planning import matched
@@ -31,7 +34,7 @@ LONGEST_MS = 10**12
 
 def look(source: Iterable[Trace | LoadFailure], files: int, subject: SubjectConfig) -> Survey:
     """Read everything once and return one small entry per trace, none of them chosen yet."""
-    entries: list[ManifestEntry] = []
+    entries = Manifest()
     failures: list[LoadFailure] = []
     tools: Counter[str] = Counter()
     events: Counter[str] = Counter()
@@ -47,7 +50,7 @@ def look(source: Iterable[Trace | LoadFailure], files: int, subject: SubjectConf
     _refuse_collisions(entries)
     load = Load(files=files, traces=len(entries), failures=tuple(failures))
     return Survey(
-        entries=tuple(entries),
+        entries=entries,
         load=load,
         tools=tuple(sorted(tools)),
         roles=tuple(sorted(roles)),
@@ -76,26 +79,24 @@ def choose(
     """
     entries = _picked(survey.entries, config.select.traces, failed)
     sampling = config.sampling
-    sampled = set(sampler.choose(entries, sampling.n, sampling.seed))
+    sampled = frozenset(sampler.choose(entries, sampling.n, sampling.seed))
     shard = config.shard
-    chosen = {
+    chosen = (
         entry.ordinal
         for entry in entries
         if entry.ordinal in sampled and share(entry.id, shard.count) == shard.index
-    }
-    marked = tuple(
-        msgspec.structs.replace(entry, selected=entry.ordinal in chosen) for entry in survey.entries
     )
-    return msgspec.structs.replace(survey, entries=marked)
+    return msgspec.structs.replace(survey, entries=survey.entries.choosing(chosen))
 
 
 def check_waivers(survey: Survey, waivers: Iterable[Waiver]) -> None:
     """Refuse a waiver for a trace that is not in the input: it would vouch for nothing."""
-    known = {entry.id for entry in survey.entries}
-    for waiver in waivers:
-        if waiver.trace is not None and waiver.trace not in known:
-            hint = did_you_mean(waiver.trace, known)
-            raise ConfigError(f"gate.waivers: no trace has the id '{waiver.trace}'{hint}")
+    about = [waiver.trace for waiver in waivers if waiver.trace is not None]
+    known = {entry.id for entry in survey.entries} if about else set()
+    for trace in about:
+        if trace not in known:
+            hint = did_you_mean(trace, known)
+            raise ConfigError(f"gate.waivers: no trace has the id '{trace}'{hint}")
 
 
 def share(trace_id: str, count: int) -> int:
@@ -104,10 +105,11 @@ def share(trace_id: str, count: int) -> int:
     return int.from_bytes(data[:8], "big") % count
 
 
-def manifest_lines(survey: Survey) -> Iterator[bytes]:
-    """Yield the manifest as JSON lines, in the plan's order."""
-    for entry in survey.entries:
-        yield encode_line(entry)
+def write_manifest(folder: Path, survey: Survey) -> None:
+    """Write manifest.jsonl, in the plan's order."""
+    with atomic_writer(folder / "manifest.jsonl") as file:
+        for entry in survey.entries:
+            file.write(encode_line(entry) + b"\n")
 
 
 def _entry(ordinal: int, trace: Trace, subject: SubjectConfig) -> ManifestEntry:
@@ -157,6 +159,10 @@ def _some(places: Sequence[str]) -> str:
 
 
 def _refuse_collisions(entries: Sequence[ManifestEntry]) -> None:
+    # Hashes are a fraction of the ids, which are only looked at where two are equal.
+    hashes = sorted(hash(entry.id) for entry in entries)
+    if all(one != next for one, next in itertools.pairwise(hashes)):
+        return
     places: dict[str, list[str]] = {}
     for entry in entries:
         place = f"{entry.file}:{entry.line}" if entry.line else entry.file
@@ -176,7 +182,9 @@ def _refuse_collisions(entries: Sequence[ManifestEntry]) -> None:
 
 def _picked(
     entries: Sequence[ManifestEntry], wanted: Sequence[str], failed: frozenset[str] | None
-) -> list[ManifestEntry]:
+) -> Sequence[ManifestEntry]:
+    if not wanted and failed is None:
+        return entries
     known = {entry.id for entry in entries}
     named = matched("select.traces: no trace has the id", wanted, known)
     if failed is not None and not failed & known:

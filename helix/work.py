@@ -96,7 +96,7 @@ class Work:
 
             executor: Executor = self.prepared.registry.get("executors", config.executor.name)
             if on_event is not None:
-                chosen = sum(entry.selected for entry in self.survey.entries)
+                chosen = self.survey.entries.chosen()
                 on_event(Event("begin", total=chosen * config.sampling.replicates))
             try:
                 run_jobs(

@@ -24,7 +24,7 @@ from helix.registry import Registry
 from helix.runmeta import awareness, described
 from helix.subject import subject_of
 from helix.suite.dumping import suite_page
-from helix.survey import manifest_lines
+from helix.survey import write_manifest
 
 DETERMINATIONS, SUITE = "determinations.jsonl", "criteria.suite.yaml"
 
@@ -37,7 +37,7 @@ def write_run(
     (folder / "discovery.json").unlink(missing_ok=True)
     plan = _plan(found, registry)
     atomic_write(folder / "plan.json", encode_page(plan))
-    _lines(folder / "manifest.jsonl", manifest_lines(found.survey))
+    write_manifest(folder, found.survey)
     atomic_write(folder / "subject.json", encode_page(profile(found)))
     _lines(folder / DETERMINATIONS, map(encode_line, found.determinations))
     _lines(folder / "failures.jsonl", map(encode_line, _failures(found.determinations)))

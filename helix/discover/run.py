@@ -33,7 +33,7 @@ from helix.files import held
 from helix.ingest import Input
 from helix.ingest.sampling import turn
 from helix.model.config import Config
-from helix.model.manifest import LoadFailure, Survey
+from helix.model.manifest import LoadFailure, Manifest, Survey
 from helix.model.preference import Preference
 from helix.model.sound import faults
 from helix.model.trace import Trace
@@ -179,7 +179,7 @@ def _survey(config: Config, registry: Registry) -> tuple[Input, Survey]:
     except OSError as error:
         at = error.filename or traces
         raise TraceError(f"subject.traces: {at} cannot be read: {error.strerror}") from error
-    entries = tuple(
+    entries = Manifest(
         msgspec.structs.replace(entry, failures=max(entry.failures, failures[entry.id]))
         for entry in survey.entries
     )

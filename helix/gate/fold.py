@@ -1,21 +1,21 @@
 """fold(plan, survey, verdict lines) → scorecard: the one way a run's result comes about.
 
 Shared by evaluate, resume, merge and report. Lines stream in plan order (trace by trace, replicate
-by replicate) and are counted as they pass; memory follows the number of criteria and the ids that
-are named, not the number of cells.
+by replicate) and are counted as they pass; memory follows the criteria, the ids that are
+named and what several answers differ in; of any other cell five bytes stay.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
 import msgspec
 
+from helix.gate.groups import TaskNumbers
 from helix.gate.spread import Spread, hear, said_in
 from helix.gate.states import GateRow, Known, Policy, fold_repeats, worst_state
 from helix.gate.tally import (
@@ -81,18 +81,18 @@ def fold(
     plan: FoldPlan, survey: Survey, lines: Iterable[MatrixVerdictFile], usage: UsageTotals
 ) -> Scorecard:
     """Return the scorecard of a run; `usage` is the only part that depends on its execution."""
-    selected = [entry for entry in survey.entries if entry.selected]
+    selected = survey.entries.chosen()
     rows = {row.criterion_id: RowTally(row) for row in plan.rows}
     run = RunTally()
-    seen = set(_count(plan, rows, run, selected, lines))
-    for entry in selected:
+    tasks = TaskNumbers({entry.id: entry.task for entry in _chosen(survey) if entry.task})
+    seen = set(_count(plan, rows, run, tasks, lines))
+    for entry in _chosen(survey):
         if entry.id not in seen:
-            _absent(plan, rows, entry)
-            _spread(plan, rows, task_of(entry), ())
+            _absent(plan, rows, entry, tasks)
         if not entry.fidelity.complete:
             run.cut.add(entry.id)
     criteria = tuple(tally.finish(plan.policy) for tally in rows.values())
-    cells = run.cells(len(plan.rows) * len(selected) * plan.replicates)
+    cells = run.cells(len(plan.rows) * selected * plan.replicates)
     gaps = _gaps(plan, survey, selected, criteria, run, cells)
     components = _components(criteria)
     states: list[GateState] = [component.verdict for component in components]
@@ -152,12 +152,10 @@ def _validation(criteria: tuple[CriterionRow, ...]) -> dict[str, Any]:
     return {"status": next(iter(counts), "na"), "criteria": counts}
 
 
-def _traces(
-    survey: Survey, selected: list[ManifestEntry], seen: set[str], cut: set[str]
-) -> TraceCounts:
+def _traces(survey: Survey, selected: int, seen: set[str], cut: set[str]) -> TraceCounts:
     return TraceCounts(
         found=len(survey.entries),
-        sampled=len(selected),
+        sampled=selected,
         evaluated=len(seen - cut),
         incomplete=len(cut),
         unreadable=len(survey.load.failures),
@@ -179,24 +177,22 @@ def _count(
     plan: FoldPlan,
     rows: dict[str, RowTally],
     run: RunTally,
-    selected: list[ManifestEntry],
+    tasks: TaskNumbers,
     lines: Iterable[MatrixVerdictFile],
 ) -> Iterator[str]:
-    tasks = {entry.id: task_of(entry) for entry in selected}
-    several = _several(plan, tasks)
     for trace, group in groupby(lines, key=lambda line: line.trajectory_id):
         repeats = list(group)
         for line in repeats:
             run.add_line(line, rows, plan.policy)
-        by_code, task = code_fails(repeats), tasks.get(trace, f"trace {trace}")
-        if task in several:
-            _spread(plan, rows, task, repeats)
+        by_code, number = code_fails(repeats), tasks.of(trace)
+        if plan.replicates > 1 or tasks.shared(trace):
+            _spread(plan, rows, _group(trace, tasks.named(trace)), repeats)
         for criterion, tally in rows.items():
             run.causes["flapping"] += flaps(repeats, criterion)
             states = repeat_states(repeats, criterion, plan.replicates)
             tally.add(
                 trace,
-                task,
+                number,
                 fold_repeats(states)[0],
                 plan.known,
                 code_fail=criterion in by_code,
@@ -210,13 +206,15 @@ def _count(
 
 def task_of(entry: ManifestEntry) -> str:
     """Return what a trace is grouped by: its task, else itself; no id is the name of a task."""
-    return f"task {entry.task}" if entry.task else f"trace {entry.id}"
+    return _group(entry.id, entry.task)
 
 
-def _several(plan: FoldPlan, tasks: Mapping[str, str]) -> set[str]:
-    """Return the tasks of which there is more than one answer."""
-    counts = Counter(tasks.values())
-    return {task for task, n in counts.items() if n > 1 or plan.replicates > 1}
+def _group(trace: str, task: str | None) -> str:
+    return f"task {task}" if task else f"trace {trace}"
+
+
+def _chosen(survey: Survey) -> Iterator[ManifestEntry]:
+    return (entry for entry in survey.entries if entry.selected)
 
 
 def _spread(
@@ -237,12 +235,16 @@ def _whole_spread(rows: Iterable[RowTally]) -> Spread:
     return whole
 
 
-def _absent(plan: FoldPlan, rows: dict[str, RowTally], entry: ManifestEntry) -> None:
+def _absent(
+    plan: FoldPlan, rows: dict[str, RowTally], entry: ManifestEntry, tasks: TaskNumbers
+) -> None:
     """Count a chosen trace that has no line: nobody adjudicated it."""
+    number = tasks.of(entry.id)
     for tally in rows.values():
-        tally.add(entry.id, task_of(entry), "uncertain", plan.known)
+        tally.add(entry.id, number, "uncertain", plan.known)
         tally.not_adjudicated += plan.replicates
         tally.unseen += 1
+    _spread(plan, rows, task_of(entry), ())
 
 
 def _components(criteria: tuple[CriterionRow, ...]) -> tuple[ComponentResult, ...]:
@@ -261,7 +263,7 @@ def _component(name: str, rows: list[CriterionRow]) -> ComponentResult:
 def _gaps(
     plan: FoldPlan,
     survey: Survey,
-    selected: list[ManifestEntry],
+    selected: int,
     criteria: tuple[CriterionRow, ...],
     run: RunTally,
     cells: Cells,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from helix.model.scorecard import Ratio, Repeats
 from helix.model.verdict import CellState
@@ -11,7 +12,7 @@ from helix.stats import clustered_share, pass_at_k, pass_hat_k
 
 CONFIDENCE = 0.95
 MOST = 10
-Tasks = Mapping[str, Sequence[CellState]]
+Tasks = Mapping[Any, Sequence[CellState]]
 
 
 def failing_interval(tasks: Tasks) -> tuple[float, float] | None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 from helix.errors import ConfigError
 from helix.gate.trusted import Trusted
@@ -141,7 +141,7 @@ def fold_traces(states: Iterable[CellState]) -> CriterionResult:
 
 
 def fold_rate(
-    states: Mapping[str, Sequence[CellState]],
+    states: Mapping[Any, Sequence[CellState]],
     target: Fraction,
     confidence: float | None,
     trusted: Trusted | None = None,
@@ -156,7 +156,7 @@ def fold_rate(
 
 
 def rate_bounds(
-    states: Mapping[str, Sequence[CellState]],
+    states: Mapping[Any, Sequence[CellState]],
     confidence: float | None,
     trusted: Trusted | None = None,
 ) -> tuple[Fraction | float, Fraction | float] | None:
@@ -180,7 +180,7 @@ def rate_bounds(
 
 
 def _end(
-    kept: Mapping[str, Sequence[CellState]], good: Sequence[str], confidence: float, end: int
+    kept: Mapping[Any, Sequence[CellState]], good: Sequence[str], confidence: float, end: int
 ) -> float:
     values = {task: [float(s in good) for s in group] for task, group in kept.items()}
     interval = clustered_share(values).interval(confidence)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from helix.gate.groups import Groups, grouped
 from helix.gate.rates import failing_interval, repeats
 from helix.gate.spread import Spread
 from helix.gate.states import (
@@ -47,7 +48,7 @@ Effective = dict[str, Any] | tuple[dict[str, Any] | None, ...] | None
 
 @dataclass(slots=True)
 class RowTally:
-    """What one criterion's cells add up to; grouped by task only where the policy needs it.
+    """What one criterion's cells add up to.
 
     `by_code` holds a hybrid row's states with only the fails of its code half told apart: what
     it says holds whatever the judge said, so that it counts where the judge may not.
@@ -55,13 +56,13 @@ class RowTally:
 
     row: GateRow
     counts: Counter[str] = field(default_factory=Counter)
-    kept: dict[str, list[CellState]] = field(default_factory=dict)
-    by_code: dict[str, list[CellState]] = field(default_factory=dict)
+    kept: Groups = field(default_factory=Groups)
+    by_code: Groups = field(default_factory=Groups)
     not_adjudicated: int = 0
     unseen: int = 0
     failing: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
-    aside: dict[str, list[CellState]] = field(default_factory=dict)
+    aside: Groups = field(default_factory=Groups)
     waived: Counter[str] = field(default_factory=Counter)
     known: int | None = None
     new: list[str] = field(default_factory=list)
@@ -74,7 +75,7 @@ class RowTally:
     def add(
         self,
         trace: str,
-        task: str,
+        task: int,
         state: CellState,
         known: Known,
         *,
@@ -83,6 +84,7 @@ class RowTally:
     ) -> None:
         """Take in one trace's folded state; `code_fail` where code alone makes it a fail.
 
+        `task` is its number (`TaskNumbers`).
         `unsteady` where it rests on a judge without temperature 0 that was not measured stable.
         """
         self.counts[state] += 1
@@ -90,10 +92,10 @@ class RowTally:
         if names is not None and len(names) < NAMED:
             names.append(trace)
         aside = known.aside(self.row.criterion_id, trace, state)
-        (self.aside if aside else self.kept).setdefault(task, []).append(state)
+        (self.aside if aside else self.kept).add(task, state)
         if self.row.klass == "hybrid" and aside is None:
             sure: CellState = "fail" if state == "fail" and code_fail else "uncertain"
-            self.by_code.setdefault(task, []).append(sure)
+            self.by_code.add(task, sure)
         if aside is None:
             self.unsteady += unsteady
         if aside == "waived":
@@ -107,11 +109,8 @@ class RowTally:
         """Fold over tasks and traces: every cell, or only those that count at the gate."""
         return _folded(self._counted(everything=everything), policy, self.row.trusted)
 
-    def _counted(self, *, everything: bool) -> dict[str, list[CellState]]:
-        if not everything or not self.aside:
-            return self.kept
-        tasks = dict.fromkeys((*self.kept, *self.aside))
-        return {t: self.kept.get(t, []) + self.aside.get(t, []) for t in tasks}
+    def _counted(self, *, everything: bool) -> dict[int, list[CellState]]:
+        return grouped(self.kept, self.aside) if everything else grouped(self.kept)
 
     def finish(self, policy: Policy) -> CriterionRow:
         """Return the criterion's row of the scorecard."""
@@ -152,7 +151,8 @@ class RowTally:
         if not self.row.gating:
             return None, None
         distrust = self._distrust(policy)
-        if result == "fail" and (distrust is None or _folded(self.by_code, policy) == "fail"):
+        by_code = _folded(grouped(self.by_code), policy)
+        if result == "fail" and (distrust is None or by_code == "fail"):
             decided = self.counts["pass"] + self.counts["fail"]
             return "fail", f"failed on {_of(self.counts['fail'], decided, 'decided trace')}"
         if result == "uncertain" and (distrust is None or policy.rate is None):
@@ -189,7 +189,7 @@ class RowTally:
     def _open(self, policy: Policy) -> str:
         bounds = None
         if policy.rate is not None:
-            groups = _by_task(self.kept, policy)
+            groups = _by_task(grouped(self.kept), policy)
             bounds = rate_bounds(groups, policy.confidence, self.row.trusted)
         if bounds is None:
             return f"undecided on {_of(self.counts['uncertain'], self.counts.total(), 'trace')}"
@@ -316,7 +316,7 @@ class RunTally:
 
 
 def _folded(
-    groups: dict[str, list[CellState]], policy: Policy, trusted: Trusted | None = None
+    groups: dict[int, list[CellState]], policy: Policy, trusted: Trusted | None = None
 ) -> CriterionResult:
     groups = _by_task(groups, policy)
     if policy.rate is not None:
@@ -324,7 +324,7 @@ def _folded(
     return fold_traces(state for states in groups.values() for state in states)
 
 
-def _by_task(groups: dict[str, list[CellState]], policy: Policy) -> dict[str, list[CellState]]:
+def _by_task(groups: dict[int, list[CellState]], policy: Policy) -> dict[int, list[CellState]]:
     if policy.per_task is None:
         return groups
     k, n = policy.per_task

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import overload
+
 import msgspec
 
 from helix.model.verdict import Fidelity, Shape
@@ -42,6 +46,131 @@ class ManifestEntry(Shape, frozen=True, kw_only=True):
     latency_ms: float | None = None
 
 
+class _Own(msgspec.Struct, frozen=True, array_like=True):
+    """What an entry has for itself; ids may hold half a surrogate pair, which is no UTF-8."""
+
+    ordinal: int
+    id: bytes
+    digest: bytes
+    line: int
+    task: bytes | None
+    observations: int
+    failures: int
+    latency_ms: float | None
+
+
+_Shared = tuple[str, str, str | None, tuple[str, ...], Fidelity]
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Own).decode
+
+
+class Manifest(Sequence[ManifestEntry]):
+    """Entries in less than 100 bytes each: their own fields packed, what they share held once.
+
+    An entry is made when it is looked at, so that who reads them all holds none (DESIGN “Scale”).
+    """
+
+    def __init__(self, entries: Iterable[ManifestEntry] = ()) -> None:
+        self._packed, self._ends = bytearray(), array("Q", [0])
+        self._kinds, self._shared = array("I"), list[_Shared]()
+        self._numbers: dict[_Shared, int] = {}
+        self._selected = bytearray()
+        for entry in entries:
+            self.append(entry)
+
+    def append(self, entry: ManifestEntry) -> None:
+        """Add an entry at the end."""
+        shared = (entry.file, entry.format, entry.route, entry.flags, entry.fidelity)
+        number = self._numbers.setdefault(shared, len(self._shared))
+        if number == len(self._shared):
+            self._shared.append(shared)
+        own = _Own(
+            entry.ordinal,
+            _bytes(entry.id),
+            _digest(entry.digest),
+            entry.line,
+            None if entry.task is None else _bytes(entry.task),
+            entry.observations,
+            entry.failures,
+            entry.latency_ms,
+        )
+        self._packed += _encode(own)
+        self._ends.append(len(self._packed))
+        self._kinds.append(number)
+        self._selected.append(entry.selected)
+
+    def choosing(self, places: Iterable[int]) -> Manifest:
+        """Return the same entries of which those at these places, and no other, are selected."""
+        chosen = Manifest()
+        chosen.__dict__ |= self.__dict__
+        chosen._selected = bytearray(len(self))
+        for place in places:
+            chosen._selected[place] = True
+        return chosen
+
+    def chosen(self) -> int:
+        """Return how many are selected."""
+        return sum(self._selected)
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+    @overload
+    def __getitem__(self, at: int) -> ManifestEntry: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> tuple[ManifestEntry, ...]: ...
+
+    def __getitem__(self, at: int | slice) -> ManifestEntry | tuple[ManifestEntry, ...]:
+        if isinstance(at, slice):
+            return tuple(self[place] for place in range(*at.indices(len(self))))
+        place = range(len(self))[at]
+        file, format, route, flags, fidelity = self._shared[self._kinds[place]]
+        own = _decode(self._packed[self._ends[place] : self._ends[place + 1]])
+        return ManifestEntry(
+            ordinal=own.ordinal,
+            id=_text(own.id),
+            digest=_undigested(own.digest),
+            file=file,
+            line=own.line,
+            format=format,
+            route=route,
+            task=None if own.task is None else _text(own.task),
+            flags=flags,
+            fidelity=fidelity,
+            observations=own.observations,
+            selected=bool(self._selected[place]),
+            failures=own.failures,
+            latency_ms=own.latency_ms,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Manifest) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
+
+
+def _digest(text: str) -> bytes:
+    """Return a digest in half its length; what is none, as in a file that was changed, as it is."""
+    try:
+        half = bytes.fromhex(text)
+    except ValueError:
+        half = b""
+    return b"x" + half if half.hex() == text else b"t" + _bytes(text)
+
+
+def _undigested(data: bytes) -> str:
+    return data[1:].hex() if data[:1] == b"x" else _text(data[1:])
+
+
 class Load(Shape, omit_defaults=False, frozen=True, kw_only=True):
     """What was found on disk, counted before sharding."""
 
@@ -56,7 +185,7 @@ class Survey(Shape, omit_defaults=False, frozen=True, kw_only=True):
     `calling` counts the traces that call each tool, `events` those that answer each kind of event.
     """
 
-    entries: tuple[ManifestEntry, ...]
+    entries: Manifest
     load: Load
     tools: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ from typing import Final
 from helix.errors import TraceError
 from helix.ingest.streams import places
 from helix.model.lines import encode_line
-from helix.model.manifest import ManifestEntry
+from helix.model.manifest import Manifest, ManifestEntry
 from helix.processes.wire import Part
 from helix.registry import Assignment, Format
 
@@ -55,8 +55,8 @@ class Parts:
     def _next_file(self, worker: int) -> bool:
         """Open the next file that holds a chosen trace."""
         for name, group in self._left:
-            entries = tuple(group)
-            if not any(entry.selected for entry in entries):
+            entries = Manifest(group)
+            if not entries.chosen():
                 continue
             path = self._files.get(name)
             if path is None:

@@ -59,7 +59,7 @@ class Pool:
         self._entries, self._replicates = survey.entries, config.sampling.replicates
         formats = registry.load().items("formats")
         self._parts = Parts(assignment, {name: entry.item for name, entry in formats.items()})
-        chosen = sum(entry.selected for entry in survey.entries)
+        chosen = survey.entries.chosen()
         self._size = max(1, min(config.executor.workers or cores(), chosen))
         self._ready: deque[DistantJob[Written]] = deque()
         self._again: deque[_Errand] = deque()

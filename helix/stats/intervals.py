@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 Interval = tuple[float, float]
 Method = Literal["wilson", "exact", "jeffreys"]
+Clusters = Mapping[Any, Sequence[float]]
+"""Observations by cluster; what a cluster is called does not matter."""
 
 
 class Share(NamedTuple):
@@ -66,7 +68,7 @@ def wilson(k: float, n: float, confidence: float) -> Interval | None:
     return max(0.0, middle - half) if k > 0 else 0.0, min(1.0, middle + half) if k < n else 1.0
 
 
-def clustered_size(clusters: Mapping[str, Sequence[float]]) -> float:
+def clustered_size(clusters: Clusters) -> float:
     """Return the effective number of items when items of one cluster go together.
 
     See `remaining`; the variance of one item is that of zeros and ones.
@@ -76,7 +78,7 @@ def clustered_size(clusters: Mapping[str, Sequence[float]]) -> float:
     return remaining(clusters, mean * (1 - mean))
 
 
-def remaining(clusters: Mapping[str, Sequence[float]], variance: float) -> float:
+def remaining(clusters: Clusters, variance: float) -> float:
     """Return n/deff: how many of n items are left, whose variance is `variance` one by one.
 
     deff is the ratio of the clustered to the naive variance of the mean, never below 1. Where the
@@ -91,7 +93,7 @@ def remaining(clusters: Mapping[str, Sequence[float]], variance: float) -> float
     return n / max(1.0, error * error * n / variance)
 
 
-def clustered_error(clusters: Mapping[str, Sequence[float]]) -> float | None:
+def clustered_error(clusters: Clusters) -> float | None:
     """Return the standard error of the mean of all items, clustered; None when there are none.
 
     √Σ_c(Σ_{i∈c}(s_i − s̄))² / n. Source: Miller, arXiv 2411.00640.
@@ -104,7 +106,7 @@ def clustered_error(clusters: Mapping[str, Sequence[float]]) -> float | None:
     return math.sqrt(total) / len(values)
 
 
-def clustered_share(clusters: Mapping[str, Sequence[float]]) -> Share:
+def clustered_share(clusters: Clusters) -> Share:
     """Return the share of ones, cut down to its effective size: its rate stays, exactly."""
     values = [v for cluster in clusters.values() for v in cluster]
     if not values:

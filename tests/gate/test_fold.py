@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from helix.gate import FoldPlan, GateRow, Known, Policy, Trusted, fold
-from helix.model.manifest import Load, LoadFailure, ManifestEntry, Survey
+from helix.model.manifest import Load, LoadFailure, Manifest, ManifestEntry, Survey
 from helix.model.scorecard import JudgeRecord, Ratio, Scorecard, Status, UsageTotals
 from helix.model.verdict import (
     CodePart,
@@ -73,7 +73,7 @@ def survey(
         for at, id in enumerate(ids)
     )  # fmt: skip
     bad = tuple(LoadFailure(file="t.jsonl", line=9 + i, reason="not JSON") for i in range(failures))
-    return Survey(entries=entries, load=Load(files=1, traces=len(ids), failures=bad))
+    return Survey(entries=Manifest(entries), load=Load(files=1, traces=len(ids), failures=bad))
 
 
 def result(

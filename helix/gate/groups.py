@@ -1,0 +1,68 @@
+"""The states of one criterion, grouped by task, in five bytes each."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import count
+from typing import Final, get_args
+
+from helix.model.verdict import CellState
+
+_STATES: Final[tuple[CellState, ...]] = get_args(CellState)
+
+
+class TaskNumbers:
+    """A number for each task: equal for traces that share a named task, new for any other trace.
+
+    `tasks` are the names, by trace, of the tasks that have one.
+    """
+
+    def __init__(self, tasks: Mapping[str, str]) -> None:
+        self._tasks, self._traces = tasks, Counter(tasks.values())
+        self._fresh, self._numbers = count(), dict[str, int]()
+
+    def of(self, trace: str) -> int:
+        """Return the number of a trace's task; each trace is asked for once."""
+        task = self._tasks.get(trace)
+        if task is None:
+            return next(self._fresh)
+        if task not in self._numbers:
+            self._numbers[task] = next(self._fresh)
+        return self._numbers[task]
+
+    def named(self, trace: str) -> str | None:
+        """Return the name of a trace's task."""
+        return self._tasks.get(trace)
+
+    def shared(self, trace: str) -> bool:
+        """Whether another trace has the same task."""
+        return self._traces[self._tasks.get(trace, "")] > 1
+
+
+class Groups:
+    """States in the order in which they came, each with the number of its task."""
+
+    def __init__(self) -> None:
+        self._tasks, self._states = array("I"), bytearray()
+
+    def add(self, task: int, state: CellState) -> None:
+        """Take in the state of one more trace of a task."""
+        self._tasks.append(task)
+        self._states.append(_STATES.index(state))
+
+    def __bool__(self) -> bool:
+        return bool(self._states)
+
+    def __iter__(self) -> Iterator[tuple[int, CellState]]:
+        return zip(self._tasks, map(_STATES.__getitem__, self._states), strict=True)
+
+
+def grouped(*all_groups: Groups) -> dict[int, list[CellState]]:
+    """Return the states by task, tasks in the order in which they first came."""
+    found: dict[int, list[CellState]] = {}
+    for groups in all_groups:
+        for task, state in groups:
+            found.setdefault(task, []).append(state)
+    return found
