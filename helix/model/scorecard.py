@@ -255,7 +255,13 @@ class Quality(Whole, frozen=True, kw_only=True):
 
 
 class Scorecard(Whole, frozen=True, kw_only=True):
-    """The result of a run; `selfEvaluation` says that its subject is Helix itself (METHOD 81)."""
+    """The result of a run; `selfEvaluation` says that its subject is Helix itself (METHOD 81).
+
+    `runVerdict` is the gate as a whole; `components` and `gate` say how it came about. `grounded`
+    counts the decided verdicts that cite evidence, all of it found in the trace. `load` tells of
+    the files that were read, `usage` what this execution cost, `digests` which plan and suite it
+    was.
+    """
 
     schema_version: str
     run_verdict: GateState
