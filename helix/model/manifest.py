@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import overload
 
@@ -75,6 +76,8 @@ class Manifest(Sequence[ManifestEntry]):
         self._kinds, self._shared = array("I"), list[_Shared]()
         self._numbers: dict[_Shared, int] = {}
         self._selected = bytearray()
+        self._places: array[int] | None = None
+        self._hashes = array("q")
         for entry in entries:
             self.append(entry)
 
@@ -94,6 +97,7 @@ class Manifest(Sequence[ManifestEntry]):
             entry.failures,
             entry.latency_ms,
         )
+        self._places = None
         self._packed += _encode(own)
         self._ends.append(len(self._packed))
         self._kinds.append(number)
@@ -111,6 +115,20 @@ class Manifest(Sequence[ManifestEntry]):
     def chosen(self) -> int:
         """Return how many are selected."""
         return sum(self._selected)
+
+    def find(self, trace: str) -> ManifestEntry | None:
+        """Return the entry of a trace; an index of twelve bytes each is made at the first call."""
+        if self._places is None:
+            hashes = [hash(entry.id) for entry in self]
+            self._places = array("I", sorted(range(len(hashes)), key=hashes.__getitem__))
+            self._hashes = array("q", (hashes[place] for place in self._places))
+        wanted = hash(trace)
+        for at in range(bisect_left(self._hashes, wanted), len(self)):
+            if self._hashes[at] != wanted:
+                return None
+            if (entry := self[self._places[at]]).id == trace:
+                return entry
+        return None
 
     def __len__(self) -> int:
         return len(self._kinds)

@@ -18,11 +18,12 @@ from helix.errors import ArtifactError, ExitCode, HelixError, UsageError
 from helix.ingest import Input
 from helix.model.config import SubjectConfig
 from helix.model.criterion import Criterion
-from helix.model.manifest import LoadFailure
+from helix.model.manifest import LoadFailure, Manifest
 from helix.model.plan import Plan
 from helix.model.trace import Trace
 from helix.registry import Registry
 from helix.reports.determinism import trend_recorded
+from helix.reports.placed import ByTrace
 from helix.reports.run import RunMeta, RunReport, compose, rerun_line
 from helix.reports.stream import RunStream, stream
 from helix.reports.summary import listed
@@ -130,8 +131,8 @@ def run_again(
     """Return a finished run; `traces` says where its traces are now, `modules` name its checks."""
     plan, notes = files.plan(), list[str]()
     suite = _suite(plan, registry, modules, notes)
-    manifest = tuple(files.manifest())
-    digests = {entry.id: entry.digest for entry in manifest}
+    manifest = Manifest(files.manifest())
+    digests = ByTrace(manifest, lambda entry: entry.digest)
     lines = {line.trajectory_id: line.provenance is not None for line in files.lines()}
     guarded = frozenset(name for name, holds in lines.items() if holds)
     found = Found(digests, traces or place(plan), subject(plan), registry, guarded, notes)

@@ -16,13 +16,14 @@ from helix.discover.saturation import Curve
 from helix.judging.packet import agent_steps
 from helix.model.criterion import Criterion
 from helix.model.discovery import Category, Detection, Determination, DiscoveryRecord, MinedRow
-from helix.model.manifest import LoadFailure, ManifestEntry
+from helix.model.manifest import LoadFailure, Manifest, ManifestEntry
 from helix.model.preference import Preference
 from helix.model.splits import PARTS, split_of
 from helix.model.subject import SubjectRecord
 from helix.model.trace import Trace
 from helix.model.verdict import MACHINERY_CAUSES, Ref
-from helix.reports.run import MAX_STEPS, RunMeta, placed
+from helix.reports.placed import placed
+from helix.reports.run import MAX_STEPS, RunMeta
 from helix.reports.summary import warned
 from helix.reports.trajectory import Place, StepView, lay_out
 from helix.reports.words import WORST_FIRST, Standing, next_action
@@ -208,7 +209,7 @@ def compose(
 
     `traces` are those to show with their steps; `seed` is the one that splits are drawn by.
     """
-    determinations, manifest = tuple(determinations), tuple(manifest)
+    determinations, manifest = tuple(determinations), Manifest(manifest)
     folder, below = placed(manifest)
     routes = {entry.id: entry.route for entry in manifest}
     views = [

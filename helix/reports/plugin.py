@@ -24,7 +24,7 @@ VERSION = "1"
 @hookimpl
 def helix_register_renderers(register: Callable[[Renderer], None]) -> None:
     """Register the built-in renderers; `terminal` is the one that writes to standard output."""
-    register(Renderer("terminal", VERSION, None, render_terminal, print_discovery))
+    register(Renderer("terminal", VERSION, None, render_terminal, print_discovery, stream=True))
     register(Renderer("html", VERSION, "report.html", render_pages, render_discovery, stream=True))
     register(Renderer("json", VERSION, "report.json", render_json, discovery_json, stream=True))
     register(

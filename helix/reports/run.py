@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from helix.model.config import Verbosity
 from helix.model.criterion import Criterion
-from helix.model.manifest import ManifestEntry
+from helix.model.manifest import Manifest, ManifestEntry
 from helix.model.scorecard import CriterionRow, Scorecard
 from helix.model.subject import SubjectRecord
 from helix.model.trace import Trace
@@ -24,6 +24,7 @@ from helix.model.verdict import (
     Verdict,
     by_code_alone,
 )
+from helix.reports.placed import placed
 from helix.reports.summary import warned
 from helix.reports.trajectory import Place, StepView, lay_out
 from helix.reports.words import WORST_FIRST, Standing, next_action
@@ -233,7 +234,7 @@ def compose(
     """
     lines = tuple(lines)
     rows = row_views(scorecard, suite)
-    folder, below = placed(manifest)
+    folder, below = placed(Manifest(manifest))
     views = [trace_view(at, line, rows, below) for at, line in enumerate(lines)]
     return RunReport(scorecard, lines, rows, _with_steps(views, traces), meta, folder, subject)
 
@@ -244,21 +245,6 @@ def row_views(scorecard: Scorecard, suite: Sequence[Criterion]) -> tuple[RowView
     return tuple(
         RowView(at, row, stated.get(row.criterion_id)) for at, row in enumerate(scorecard.criteria)
     )
-
-
-def placed(manifest: Iterable[ManifestEntry]) -> tuple[str, dict[str, str]]:
-    """Return the folder that all traces stand in, and below it each trace's file with its line."""
-    files = {e.id: f"{e.file}:{e.line}" if e.line else e.file for e in manifest}
-    folder = _folder(list(files.values()))
-    return folder, {trace: file[len(folder) :] for trace, file in files.items()}
-
-
-def _folder(files: list[str]) -> str:
-    """Return the folder that all files stand in, with its final separator; empty for none."""
-    folder = files[0] if files else ""
-    while folder and not (folder[-1] in "/\\" and all(f.startswith(folder) for f in files)):
-        folder = folder[:-1]
-    return folder
 
 
 def _by_standing(view: TraceView) -> tuple[int, tuple[bool, int], int, int]:

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from helix.model.criterion import Criterion
-from helix.model.manifest import ManifestEntry
+from helix.model.manifest import Manifest, ManifestEntry
 from helix.model.scorecard import Scorecard
 from helix.model.subject import SubjectRecord
 from helix.model.trace import Trace
 from helix.model.verdict import MatrixVerdictFile
-from helix.reports.run import RowView, RunMeta, TraceView, placed, row_views, trace_view
+from helix.reports.placed import ByTrace, Selected, placed
+from helix.reports.run import RowView, RunMeta, TraceView, row_views, trace_view
 
 NOTHING_RECORDED = RunMeta()
 Place = tuple[str, int]
@@ -40,7 +41,7 @@ class RunStream:
     folder: str = ""
     below: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, Place] = field(default_factory=dict)
-    selected: tuple[str, ...] = ()
+    selected: Iterable[str] = ()
     subject: SubjectRecord | None = None
     originals: Originals | None = None
     mode: Mode = "auto"
@@ -69,7 +70,7 @@ def stream(
     originals: Originals | None = None,
 ) -> RunStream:
     """Return a run as a stream; `read` yields its verdict lines from the first on at each call."""
-    entries = tuple(manifest)
+    entries = manifest if isinstance(manifest, Manifest) else Manifest(manifest)
     folder, below = placed(entries)
     return RunStream(
         scorecard,
@@ -78,8 +79,8 @@ def stream(
         meta,
         folder,
         below,
-        {entry.id: (entry.file, entry.line) for entry in entries},
-        tuple(entry.id for entry in entries if entry.selected),
+        ByTrace(entries, lambda entry: (entry.file, entry.line)),
+        Selected(entries),
         subject,
         originals,
     )

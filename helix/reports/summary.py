@@ -337,13 +337,19 @@ def parameters(values: dict[str, Any] | Sequence[dict[str, Any] | None] | None) 
     return ", ".join(f"{key} {_told(value)}" for key, value in shown.items()) or "none"
 
 
-def listed(names: Iterable[str], limit: int, more: str | None = "see report") -> str:
-    """Return names joined, the rest counted: `a, b and 37 more; see report`."""
+def listed(
+    names: Iterable[str], limit: int, more: str | None = "see report", total: int | None = None
+) -> str:
+    """Return names joined, the rest counted: `a, b and 37 more; see report`.
+
+    `total` is how many there are where `names` are only the first.
+    """
     names = list(names)
-    if len(names) <= limit:
+    total = len(names) if total is None else total
+    if total <= limit:
         return ", ".join(names)
     where = f"; {more}" if more else ""
-    return f"{', '.join(names[:limit])} and {len(names) - limit:,} more{where}"
+    return f"{', '.join(names[:limit])} and {total - limit:,} more{where}"
 
 
 def _told(value: Any) -> str:

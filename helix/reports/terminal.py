@@ -5,16 +5,17 @@ Everything from traces is made visible first, so that nothing in it can act on t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
 from typing import Final
 
 from helix.model.config import Verbosity
 from helix.model.verdict import Ref
 from helix.reports import repeated, summary
-from helix.reports.run import CellView, RowView, RunReport, TraceView
+from helix.reports.gathered import LONGEST, Failing, Key, Named, Undecided, gathered
+from helix.reports.run import CellView, RowView, RunReport
+from helix.reports.stream import RunStream
 from helix.reports.textpage import STYLES, Styled, TextPage, for_this_console
 from helix.reports.visible import first_line, one_line
 from helix.reports.words import Standing, counted, duration
@@ -24,9 +25,8 @@ SHOWN_NAMES = 6
 SHOWN_GAPS = 6
 SHOWN_REASONS = 10
 QUOTE = 120
-CRITIQUE = 2_000
 REASON = 600
-Found = list[tuple[TraceView, CellView]]
+Whole = RunReport | RunStream
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ BOUNDS: Final[dict[Verbosity, Bounds]] = {
 }
 
 
-def render_text(report: RunReport, width: int, color: bool, ascii: bool) -> str:
+def render_text(report: Whole, width: int, color: bool, ascii: bool) -> str:
     """Return the report as terminal text, as much of it as `report.meta.verbosity` says.
 
     Lines are at most `width` columns, except for paths and commands, which are never broken.
@@ -59,25 +59,20 @@ def render_text(report: RunReport, width: int, color: bool, ascii: bool) -> str:
     page = TextPage(width, color, ascii)
     bounds = BOUNDS[report.meta.verbosity]
     if bounds.criteria:
-        _failures(page, report, bounds)
-        _undecided(page, report, bounds)
+        found = gathered(report.traces, bounds.traces + bounds.names)
+        _failures(page, report, found.failing, bounds)
+        _undecided(page, found.undecided, bounds)
         _load_failures(page, report)
-        _warnings(page, report)
+        _warnings(page, found.warned)
         _passes(page, report)
         _judges(page, report, bounds)
     _closing(page, report, bounds)
     return page.text
 
 
-def render_terminal(report: RunReport) -> bytes:
+def render_terminal(report: Whole) -> bytes:
     """Return the report for this process's standard output: its width, colour and encoding."""
     return for_this_console(partial(render_text, report))
-
-
-def _by_row(found: Found) -> list[tuple[RowView, Found]]:
-    groups = groupby(found, key=lambda pair: pair[1].row.index)
-    listed = [list(group) for _, group in groups]
-    return [(group[0][1].row, group) for group in listed]
 
 
 def _heading(page: TextPage, standing: Standing, row: RowView, *notes: str | None) -> None:
@@ -89,44 +84,43 @@ def _heading(page: TextPage, standing: Standing, row: RowView, *notes: str | Non
     )
 
 
-def _failures(page: TextPage, report: RunReport, bounds: Bounds) -> None:
-    groups = _by_row(report.cells("fail"))
+def _failures(page: TextPage, report: Whole, groups: Sequence[Failing], bounds: Bounds) -> None:
     card = report.scorecard
-    for row, found in groups[: bounds.criteria]:
-        told = summary.fails_on(row.row, len({trace.id for trace, _ in found}))
+    for of in groups[: bounds.criteria]:
+        row = of.row
+        told = summary.fails_on(row.row, of.traces)
         _heading(page, "fail", row, told, summary.standing(row.row), summary.waived(card, row.id))
-        new = frozenset(row.row.new_traces)
-        found.sort(key=lambda pair: pair[0].id not in new)
-        shown = found[: bounds.traces]
+        shown, named = of.first[: bounds.traces], of.first[bounds.traces :]
         for at, (trace, cell) in enumerate(shown, 1):
-            excuse = summary.waived(card, row.id, trace.id) or ("new" if trace.id in new else None)
-            rest = found[at:] if at == len(shown) else []
-            _trace(page, trace, excuse, [one_line(t.name, 60) for t, _ in rest], bounds)
+            new = "new" if trace.id in row.row.new_traces else None
+            rest = ""
+            if at == len(shown) and named:
+                names = [one_line(other.name, 60) for other, _ in named]
+                rest = summary.listed(names, bounds.names, None, of.cells - at)
+            _trace(page, trace, summary.waived(card, row.id, trace.id) or new, rest)
             _failure(page, cell, bounds)
         if bounds.spaced:
             page.gap()
-    names = [one_line(row.id) for row, _ in groups[bounds.criteria :]]
-    if names:
-        page.line(page.state("fail"), f"  {counted(len(names), 'more criterion', 'more criteria')}")
-        page.line((f"{summary.listed(names, SHOWN_NAMES, None)}; -v shows them", "dim"), indent=2)
+    left = [one_line(of.row.id) for of in groups[bounds.criteria :]]
+    if left:
+        page.line(page.state("fail"), f"  {counted(len(left), 'more criterion', 'more criteria')}")
+        page.line((f"{summary.listed(left, SHOWN_NAMES, None)}; -v shows them", "dim"), indent=2)
     if groups and not bounds.spaced:
         page.gap()
 
 
-def _trace(
-    page: TextPage, trace: TraceView, note: str | None, rest: list[str], bounds: Bounds
-) -> None:
+def _trace(page: TextPage, trace: Named, note: str | None, rest: str) -> None:
     """Write a trace's name and where it was read, and the names of further ones."""
     about = ", ".join(one_line(text) for text in (trace.file, note) if text)
     parts: list[Styled] = [("trace ", "dim"), one_line(trace.name, 60)]
     parts += [(f" ({about})", "dim")] if about else []
-    parts += [(f", {summary.listed(rest, bounds.names, None)}", "dim")] if rest else []
+    parts += [(f", {rest}", "dim")] if rest else []
     page.line(*parts, indent=2)
 
 
 def _failure(page: TextPage, cell: CellView, bounds: Bounds) -> None:
     """Write what was said of a failing cell, and the first evidence."""
-    said = first_line(cell.critique, CRITIQUE) or "no critique was recorded"
+    said = first_line(cell.critique, LONGEST) or "no critique was recorded"
     page.line(said, indent=4, most=bounds.lines)
     for ref in cell.refs[:1]:
         # In short, evidence only where it is more than what a check's own words say.
@@ -151,12 +145,10 @@ def _cited(ref: Ref) -> Iterable[Styled]:
         yield (" (not found there)", "dim")
 
 
-def _undecided(page: TextPage, report: RunReport, bounds: Bounds) -> None:
-    groups: dict[tuple[Standing, str, str], Found] = {}
-    for trace, cell in report.cells("incomplete", "uncertain"):
-        key = (cell.standing, cell.cause or "no cause recorded", cell.action or "")
-        groups.setdefault(key, []).append((trace, cell))
-    for (standing, cause, action), found in groups.items():
+def _undecided(
+    page: TextPage, groups: Sequence[tuple[Key, Sequence[Undecided]]], bounds: Bounds
+) -> None:
+    for (standing, cause, action), found in groups:
         page.line(page.state(standing), "  ", (cause, "bold"), (" → ", "dim"), action)
         entries = list(_by_traces(found).items())
         for (traces, detail), rows in entries[: bounds.lines]:
@@ -173,36 +165,33 @@ def _undecided(page: TextPage, report: RunReport, bounds: Bounds) -> None:
         page.gap()
 
 
-def _by_traces(found: Found) -> dict[tuple[tuple[str, ...], str], list[str]]:
+def _by_traces(found: Sequence[Undecided]) -> dict[tuple[tuple[str, ...], str], list[str]]:
     """Return criteria by traces and detail, so that what a lost trace lacks is told once."""
-    rows: dict[str, Found] = {}
-    for trace, cell in found:
-        row = one_line(f"{cell.row.row.severity} {cell.row.id}")
-        rows.setdefault(row, []).append((trace, cell))
     merged: dict[tuple[tuple[str, ...], str], list[str]] = {}
-    for row, pairs in rows.items():
-        merged.setdefault((_places(pairs), _detail(pairs)), []).append(row)
+    for of in found:
+        row = one_line(f"{of.row.row.severity} {of.row.id}")
+        merged.setdefault((_places(of.traces), _detail(of)), []).append(row)
     return merged
 
 
-def _places(pairs: Found) -> tuple[str, ...]:
+def _places(traces: Sequence[Named]) -> tuple[str, ...]:
     """Return the traces' names, with their files where they are few."""
-    if len(pairs) > FEW:
-        return tuple(one_line(trace.name, 60) for trace, _ in pairs)
+    if len(traces) > FEW:
+        return tuple(one_line(trace.name, 60) for trace in traces)
     return tuple(
         one_line(trace.name, 60) + (f" ({one_line(trace.file)})" if trace.file else "")
-        for trace, _ in pairs
+        for trace in traces
     )
 
 
-def _detail(pairs: Found) -> str:
+def _detail(of: Undecided) -> str:
     """Return why the cells are undecided; where the reasons differ, the first with its trace."""
-    details = dict.fromkeys(first_line(cell.detail, CRITIQUE) for _, cell in pairs)
-    first = next(iter(details))
-    return first if len(details) == 1 or not first else f"{one_line(pairs[0][0].name, 60)}: {first}"
+    first = of.details[0]
+    alone = len(of.details) == 1 or not first
+    return first if alone else f"{one_line(of.traces[0].name, 60)}: {first}"
 
 
-def _load_failures(page: TextPage, report: RunReport) -> None:
+def _load_failures(page: TextPage, report: Whole) -> None:
     failures = report.scorecard.load.failures
     if not failures:
         return
@@ -221,8 +210,7 @@ def _load_failures(page: TextPage, report: RunReport) -> None:
     page.gap()
 
 
-def _warnings(page: TextPage, report: RunReport) -> None:
-    kinds = report.warned
+def _warnings(page: TextPage, kinds: Sequence[tuple[str, list[str]]]) -> None:
     if not kinds:
         return
     traces = {trace for _, names in kinds for trace in names}
@@ -236,7 +224,7 @@ def _warnings(page: TextPage, report: RunReport) -> None:
     page.gap()
 
 
-def _passes(page: TextPage, report: RunReport) -> None:
+def _passes(page: TextPage, report: Whole) -> None:
     card = report.scorecard
     held = sum(1 for row in card.criteria if row.result == "pass")
     if not card.cells.pass_:
@@ -255,7 +243,7 @@ def _passes(page: TextPage, report: RunReport) -> None:
     page.gap()
 
 
-def _judges(page: TextPage, report: RunReport, bounds: Bounds) -> None:
+def _judges(page: TextPage, report: Whole, bounds: Bounds) -> None:
     card = report.scorecard
     page.line(f"{summary.examined(card)}.")
     page.line(("Judge: ", "dim"), f"{one_line(summary.judged_by(card))}.")
@@ -276,7 +264,7 @@ def _judges(page: TextPage, report: RunReport, bounds: Bounds) -> None:
     page.gap()
 
 
-def _closing(page: TextPage, report: RunReport, bounds: Bounds) -> None:
+def _closing(page: TextPage, report: Whole, bounds: Bounds) -> None:
     card, meta = report.scorecard, report.meta
     standing: Standing = card.run_verdict
     reason = summary.gate_reason(card, meta.baseline)

@@ -75,3 +75,20 @@ def test_an_entry_takes_less_than_a_hundred_bytes() -> None:
     finally:
         tracemalloc.stop()
     assert held / len(manifest) < 100
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(ENTRIES, max_size=8, unique_by=lambda entry: entry.id), TEXTS)
+def test_a_trace_is_found_by_its_id_and_no_other(entries: list[ManifestEntry], other: str) -> None:
+    manifest = Manifest(entries)
+    assert [manifest.find(entry.id) for entry in entries] == entries
+    known = {entry.id: entry for entry in entries}
+    assert manifest.find(other) == known.get(other)
+
+
+def test_what_was_added_after_a_look_is_found_too() -> None:
+    first, second = made(2)
+    manifest = Manifest([first])
+    assert manifest.find(second.id) is None
+    manifest.append(second)
+    assert manifest.find(second.id) == second
