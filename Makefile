@@ -68,8 +68,10 @@ lock: ## pin what pyproject.toml asks for, with hashes; keeps pins that still fi
 	@CUSTOM_COMPILE_COMMAND='make lock' $(COMPILE) $(ARGS) -o requirements.lock pyproject.toml
 	@CUSTOM_COMPILE_COMMAND='make lock' $(COMPILE) $(ARGS) --extra dev -c requirements.lock \
 		-o requirements-dev.lock pyproject.toml
-	@CUSTOM_COMPILE_COMMAND='make lock' $(COMPILE) $(ARGS) -o docs/requirements.lock \
-		docs/requirements.in
+	@for at in docs plugins/helix-dask plugins/helix-redis; do \
+		CUSTOM_COMPILE_COMMAND='make lock' $(COMPILE) $(ARGS) -c requirements-dev.lock \
+			-o $$at/requirements.lock $$at/requirements.in || exit 1; \
+	done
 
 advisories: .venv-audit/stamp ## ask whether a package that requirements.lock pins is known to be bad
 	@.venv-audit/bin/pip-audit -r requirements.lock --no-deps --disable-pip --format json \

@@ -21,6 +21,11 @@ ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 LOCKS = ["requirements.lock", "requirements-dev.lock"]
+APART = sorted(
+    file.with_suffix(".lock").relative_to(ROOT).as_posix()
+    for file in [*ROOT.glob("docs/requirements.in"), *ROOT.glob("plugins/*/requirements.in")]
+)
+"""The locks of what is installed beside Helix, or without it."""
 MODULES = sorted((ROOT / "helix").rglob("*.py"))
 
 MODULE_LINES = 400
@@ -210,14 +215,14 @@ def test_helix_imports_exactly_what_it_declares() -> None:
     assert used == declared
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("lock", LOCKS + APART)
 def test_a_lock_names_no_index_no_file_and_no_url(lock: str) -> None:
     text = (ROOT / lock).read_text(encoding="utf-8")
     assert re.findall(r"\S*(?:://|file:|@ )\S*", text) == []
     assert re.findall(r"^\s*(?:-i|-f|--(?!hash=)[\w-]+).*$", text, re.MULTILINE) == []
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("lock", LOCKS + APART)
 def test_every_pin_in_a_lock_has_hashes(lock: str) -> None:
     text = (ROOT / lock).read_text(encoding="utf-8")
     blocks = re.split(r"^(?=[\w])", text, flags=re.MULTILINE)[1:]
@@ -231,6 +236,22 @@ def test_the_locks_cover_what_pyproject_asks_for_with_the_same_pins() -> None:
     extra = PROJECT["optional-dependencies"]["dev"]
     assert {distribution(line) for line in extra} <= dev.keys()
     assert core.items() <= dev.items()
+
+
+@pytest.mark.parametrize("lock", APART)
+def test_a_lock_apart_covers_what_is_asked_for_with_the_pins_of_the_others(lock: str) -> None:
+    asked = (ROOT / lock).with_suffix(".in").read_text(encoding="utf-8").splitlines()
+    found, dev = pins(lock), pins("requirements-dev.lock")
+    assert {distribution(line) for line in asked if not line.startswith("#")} <= found.keys()
+    assert {name: pin for name, pin in found.items() if dev.get(name, pin) != pin} == {}
+
+
+def test_make_lock_compiles_every_lock() -> None:
+    typed = run("make", "-n", "-C", ROOT, "lock").stdout
+    folders = {Path(lock).parent.as_posix() for lock in APART}
+    assert folders <= set(re.findall(r"[\w./-]+", typed))
+    for lock in LOCKS + APART:
+        assert "#    make lock\n" in (ROOT / lock).read_text(encoding="utf-8"), lock
 
 
 def test_make_runs_the_demo_and_the_tests_from_any_folder(tmp_path: Path) -> None:

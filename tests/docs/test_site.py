@@ -103,15 +103,6 @@ def test_a_fault_in_a_link_or_the_navigation_stops_the_build() -> None:
     assert {value for part in validation.values() for value in part.values()} == {"warn"}
 
 
-def test_the_lock_of_the_site_has_hashes_and_no_address() -> None:
-    text = (DOCS / "requirements.lock").read_text(encoding="utf-8")
-    assert "://" not in text
-    pins = re.findall(r"^([\w.-]+)==\S+ \\\n    --hash=sha256:", text, re.M)
-    asked = re.findall(r"^([\w-]+)[<>=]", (DOCS / "requirements.in").read_text("utf-8"), re.M)
-    assert set(asked) <= set(pins)
-    assert len(pins) == len(re.findall(r"^[\w.-]+==", text, re.M))
-
-
 class Loads(HTMLParser):
     """Collects what a page fetches by itself."""
 
