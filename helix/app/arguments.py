@@ -6,6 +6,20 @@ import argparse
 from collections.abc import Sequence
 
 
+class Subcommands(argparse.HelpFormatter):
+    """Help of a command with words behind it, in the columns of Python 3.13 on every Python.
+
+    Before 3.13 the indent of those words is not reckoned, so that the longest get a line alone.
+    """
+
+    def add_argument(self, action: argparse.Action) -> None:
+        """Take in an argument; its words count with their indent."""
+        super().add_argument(action)
+        for word in self._iter_indented_subactions(action):
+            length = len(self._format_action_invocation(word)) + self._current_indent
+            self._action_max_length = max(self._action_max_length, length)
+
+
 def positive(text: str) -> int:
     """Return a whole number above 0, or say what was given instead."""
     if not text.isascii() or not text.isdigit() or int(text) < 1:

@@ -88,9 +88,9 @@ def test_every_cause_stands_once_with_what_to_do() -> None:
 def test_every_hook_item_and_suite_has_one_section_with_its_meaning() -> None:
     heads = re.findall(r"^##+ (\w+)\n\n\w.+[.]", PAGES["hooks.md"], re.M)
     hooks = [name for name in vars(hookspecs) if name.startswith("helix_")]
-    items = [kind.__name__ for kind in hookspecs.KINDS.values()]
+    wanted = [*(kind.__name__ for kind in hookspecs.KINDS.values()), *testing.__all__]
     assert [name for name in heads if name.startswith("helix_")] == hooks
-    assert [heads.count(name) for name in [*items, *testing.__all__]] == [1] * 21
+    assert {name: heads.count(name) for name in wanted} == dict.fromkeys(wanted, 1)
 
 
 def test_every_link_of_the_reference_has_a_place(project: Path) -> None:
@@ -144,5 +144,13 @@ def test_every_variable_that_the_code_reads_is_told(project: Path) -> None:
     )
     read = set(re.findall(r"environ(?:\.get\(|\[)\"([A-Z_]+)\"", source))
     named = set(re.findall(r"^[A-Z]+_VARIABLE = \"([A-Z_]+)\"", source, re.M))
+    if "shutil.get_terminal_size(" in source:
+        read.add("COLUMNS")
     set_for_litellm = {name for name in read if name.startswith("LITELLM_")}
     assert (read | named) - set_for_litellm == set(VARIABLES)
+
+
+def test_the_longest_word_behind_a_command_keeps_its_text_beside_it_on_every_python() -> None:
+    told = PAGES["commands.md"]
+    for line in ("    re-ground  ask again", "    freshness  say which", "    agreement  say how"):
+        assert f"\n{line}" in told

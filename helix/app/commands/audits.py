@@ -6,7 +6,7 @@ import argparse
 import shlex
 from collections.abc import Sequence
 
-from helix.app.arguments import with_settings
+from helix.app.arguments import Subcommands, with_settings
 from helix.app.commands import audit_diff, audit_injection, audit_variance
 from helix.app.job import invoked
 from helix.errors import ExitCode
@@ -14,7 +14,11 @@ from helix.errors import ExitCode
 
 def run(argv: Sequence[str]) -> ExitCode:
     """Run one of the plain audits; each says how it exits."""
-    parser = argparse.ArgumentParser(prog="helix audit", description="Audit what Helix decides.")
+    parser = argparse.ArgumentParser(
+        prog="helix audit",
+        description="Audit what Helix decides.",
+        formatter_class=Subcommands,
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     audit_diff.add(commands)
     audit_injection.add(commands)

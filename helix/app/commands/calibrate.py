@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from helix.app import calibrating, console
+from helix.app.arguments import Subcommands
 from helix.app.calibrating import Bench
 from helix.app.suite_rows import STATE, day
 from helix.calibrate import ACTIONS, act, apply, queue, record, replay
@@ -39,6 +40,7 @@ def run(argv: Sequence[str]) -> ExitCode:
         "them, and act on them. Every action is checked against the table of states and logged "
         "with who, when and why under paths.state/calibration. Exits 0, or 2 where an action is "
         "not possible.",
+        formatter_class=Subcommands,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     found = _command(commands, "queue", _queue, "list what people can decide about a run")

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 
 from helix.app import console, suite_rows
-from helix.app.arguments import positive, with_settings
+from helix.app.arguments import Subcommands, positive, with_settings
 from helix.app.quoting import texts
 from helix.checks import load_modules
 from helix.errors import ExitCode, UsageError
@@ -25,7 +25,9 @@ _SETTINGS = "KEY=VALUE"
 
 def run(argv: Sequence[str]) -> ExitCode:
     """Run one of them; each says how it exits."""
-    parser = argparse.ArgumentParser(prog="helix criteria", description="Work on a suite.")
+    parser = argparse.ArgumentParser(
+        prog="helix criteria", description="Work on a suite.", formatter_class=Subcommands
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_lint(commands)
     _add_explain(commands)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from helix.app import console
+from helix.app.arguments import Subcommands
 from helix.app.plugins import registry
 from helix.errors import ExitCode, LabelError, UsageError
 from helix.labels import WORDS, Agreement, Label, agreement, check, read, settle
@@ -25,7 +26,9 @@ _UNDEFINED = "undefined"
 def run(argv: Sequence[str]) -> ExitCode:
     """Run one of the four; each says how it exits."""
     parser = argparse.ArgumentParser(
-        prog="helix labels", description="Labels that people give: bring in, check, compare, give."
+        prog="helix labels",
+        description="Labels that people give: bring in, check, compare, give.",
+        formatter_class=Subcommands,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_import(commands)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from helix.app import console
+from helix.app.arguments import Subcommands
 from helix.errors import ExitCode, HelixError, UsageError
 from helix.memory import LIFECYCLES, RULES, TYPES, Entry, Memory
 from helix.memory.entry import LONGEST_BODY
@@ -27,6 +28,7 @@ def run(argv: Sequence[str]) -> ExitCode:
         description="What operators told Helix about itself and themselves: one fact per file in "
         "STATE/memory, to be committed. Runs of evaluate and discover say which entries they "
         "know; discover is given them, judges and verifiers never are.",
+        formatter_class=Subcommands,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_add(commands)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from helix.app import console
+from helix.app.arguments import Subcommands
 from helix.app.plugins import registry
 from helix.errors import ExitCode, SelectionError, TraceError, UsageError, did_you_mean
 from helix.ingest import Input
@@ -31,6 +32,7 @@ def run(argv: Sequence[str]) -> ExitCode:
         prog="helix traces",
         description="Look into trace files: what format they are in, what they hold. PATH is a "
         "file, a folder, a glob, or - for standard input. " + _EXITS,
+        formatter_class=Subcommands,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (text, _) in _COMMANDS.items():
