@@ -84,6 +84,8 @@ class DiskReplyCache:
                 cull_limit=0,
                 statistics=0,
                 tag_index=0,
+                sqlite_cache_size=2_000,
+                sqlite_mmap_size=16 * 2**20,
             )
             self._probe()
 

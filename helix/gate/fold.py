@@ -85,12 +85,11 @@ def fold(
     rows = {row.criterion_id: RowTally(row) for row in plan.rows}
     run = RunTally()
     tasks = TaskNumbers({entry.id: entry.task for entry in _chosen(survey) if entry.task})
-    seen = set(_count(plan, rows, run, tasks, lines))
-    for entry in _chosen(survey):
-        if entry.id not in seen:
-            _absent(plan, rows, entry, tasks)
-        if not entry.fidelity.complete:
-            run.cut.add(entry.id)
+    seen = bytearray(len(survey.entries))
+    for trace in _count(plan, rows, run, tasks, lines):
+        if (place := survey.entries.place(trace)) is not None:
+            seen[place] = True
+    evaluated = _rest(plan, rows, run, tasks, survey, seen)
     criteria = tuple(tally.finish(plan.policy) for tally in rows.values())
     cells = run.cells(len(plan.rows) * selected * plan.replicates)
     gaps = _gaps(plan, survey, selected, criteria, run, cells)
@@ -106,7 +105,7 @@ def fold(
         components=components,
         criteria=criteria,
         cells=cells,
-        traces=_traces(survey, selected, seen, run.cut),
+        traces=_traces(survey, selected, evaluated, len(run.cut)),
         grounded=Ratio(k=run.grounded, n=run.decided),
         blocked=run.blocked(),
         verification=run.verified(),
@@ -152,12 +151,12 @@ def _validation(criteria: tuple[CriterionRow, ...]) -> dict[str, Any]:
     return {"status": next(iter(counts), "na"), "criteria": counts}
 
 
-def _traces(survey: Survey, selected: int, seen: set[str], cut: set[str]) -> TraceCounts:
+def _traces(survey: Survey, selected: int, evaluated: int, cut: int) -> TraceCounts:
     return TraceCounts(
         found=len(survey.entries),
         sampled=selected,
-        evaluated=len(seen - cut),
-        incomplete=len(cut),
+        evaluated=evaluated,
+        incomplete=cut,
         unreadable=len(survey.load.failures),
     )
 
@@ -233,6 +232,28 @@ def _whole_spread(rows: Iterable[RowTally]) -> Spread:
     for tally in rows:
         whole.take(tally.spread)
     return whole
+
+
+def _rest(
+    plan: FoldPlan,
+    rows: dict[str, RowTally],
+    run: RunTally,
+    tasks: TaskNumbers,
+    survey: Survey,
+    seen: bytearray,
+) -> int:
+    """Count the chosen traces without a line, and return how many others are whole."""
+    evaluated = 0
+    for place, entry in enumerate(survey.entries):
+        if not entry.selected:
+            continue
+        if not entry.fidelity.complete:
+            run.cut.add(entry.id)
+        if seen[place]:
+            evaluated += entry.id not in run.cut
+        else:
+            _absent(plan, rows, entry, tasks)
+    return evaluated
 
 
 def _absent(

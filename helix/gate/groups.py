@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Final, get_args
 
 from helix.model.verdict import CellState
 
 _STATES: Final[tuple[CellState, ...]] = get_args(CellState)
+_ALONE: Final[dict[CellState, Sequence[CellState]]] = {state: (state,) for state in _STATES}
+ByTask = dict[int, Sequence[CellState]]
 
 
 class TaskNumbers:
@@ -59,10 +61,12 @@ class Groups:
         return zip(self._tasks, map(_STATES.__getitem__, self._states), strict=True)
 
 
-def grouped(*all_groups: Groups) -> dict[int, list[CellState]]:
+def grouped(*all_groups: Groups) -> ByTask:
     """Return the states by task, tasks in the order in which they first came."""
-    found: dict[int, list[CellState]] = {}
+    found: ByTask = {}
     for groups in all_groups:
         for task, state in groups:
-            found.setdefault(task, []).append(state)
+            held = found.get(task)
+            # Most tasks have one trace, and share what they say with others.
+            found[task] = _ALONE[state] if held is None else (*held, state)
     return found

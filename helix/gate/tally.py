@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from helix.gate.groups import Groups, grouped
+from helix.gate.groups import ByTask, Groups, grouped
 from helix.gate.rates import failing_interval, repeats
 from helix.gate.spread import Spread
 from helix.gate.states import (
@@ -109,7 +109,7 @@ class RowTally:
         """Fold over tasks and traces: every cell, or only those that count at the gate."""
         return _folded(self._counted(everything=everything), policy, self.row.trusted)
 
-    def _counted(self, *, everything: bool) -> dict[int, list[CellState]]:
+    def _counted(self, *, everything: bool) -> ByTask:
         return grouped(self.kept, self.aside) if everything else grouped(self.kept)
 
     def finish(self, policy: Policy) -> CriterionRow:
@@ -315,16 +315,14 @@ class RunTally:
         )
 
 
-def _folded(
-    groups: dict[int, list[CellState]], policy: Policy, trusted: Trusted | None = None
-) -> CriterionResult:
+def _folded(groups: ByTask, policy: Policy, trusted: Trusted | None = None) -> CriterionResult:
     groups = _by_task(groups, policy)
     if policy.rate is not None:
         return fold_rate(groups, policy.rate, policy.confidence, trusted)
     return fold_traces(state for states in groups.values() for state in states)
 
 
-def _by_task(groups: dict[int, list[CellState]], policy: Policy) -> dict[int, list[CellState]]:
+def _by_task(groups: ByTask, policy: Policy) -> ByTask:
     if policy.per_task is None:
         return groups
     k, n = policy.per_task

@@ -117,7 +117,12 @@ class Manifest(Sequence[ManifestEntry]):
         return sum(self._selected)
 
     def find(self, trace: str) -> ManifestEntry | None:
-        """Return the entry of a trace; an index of twelve bytes each is made at the first call."""
+        """Return the entry of a trace."""
+        place = self.place(trace)
+        return None if place is None else self[place]
+
+    def place(self, trace: str) -> int | None:
+        """Return where a trace's entry is, by an index of twelve bytes each, made when needed."""
         if self._places is None:
             hashes = [hash(entry.id) for entry in self]
             self._places = array("I", sorted(range(len(hashes)), key=hashes.__getitem__))
@@ -126,8 +131,8 @@ class Manifest(Sequence[ManifestEntry]):
         for at in range(bisect_left(self._hashes, wanted), len(self)):
             if self._hashes[at] != wanted:
                 return None
-            if (entry := self[self._places[at]]).id == trace:
-                return entry
+            if self[self._places[at]].id == trace:
+                return self._places[at]
         return None
 
     def __len__(self) -> int:
