@@ -2,7 +2,7 @@
 
     python benchmarks/growth.py [--sizes N,N,…] [--only CASE,…]
 
-Traces of about 0.8 kB are generated and written one by one. The cases, each as its command:
+Traces of about 0.6 kB are generated and written one by one. The cases, each as its command:
 
 - code: four code rows, of which a part fails, one cannot decide and one does not apply;
 - judged: a row for a scripted judge that cites the response, and the verifier's question after it;

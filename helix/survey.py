@@ -161,7 +161,7 @@ def _some(places: Sequence[str]) -> str:
 def _refuse_collisions(entries: Sequence[ManifestEntry]) -> None:
     # Hashes are a fraction of the ids, which are only looked at where two are equal.
     hashes = sorted(hash(entry.id) for entry in entries)
-    if all(one != next for one, next in itertools.pairwise(hashes)):
+    if all(one != two for one, two in itertools.pairwise(hashes)):
         return
     places: dict[str, list[str]] = {}
     for entry in entries:

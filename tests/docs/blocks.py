@@ -86,7 +86,7 @@ def commands(block: Block) -> list[Command]:
 
 def inline(text: str) -> list[tuple[int, str]]:
     """Return what stands in backticks in the sentences of a page, each on one line, with where."""
-    prose = _without_blocks(text)
+    prose = without_blocks(text)
     return [
         (prose.count("\n", 0, found.start()) + 1, " ".join(found[2].split()))
         for found in _INLINE.finditer(prose)
@@ -101,6 +101,22 @@ def shows(shown: tuple[str, ...], printed: str) -> bool:
         for line in shown
     )  # fmt: skip
     return re.fullmatch(pattern, printed.rstrip("\n") + "\n") is not None
+
+
+def without_blocks(text: str) -> str:
+    """Return the page with its blocks as empty lines, so that lines keep their numbers."""
+    kept, ticks = [], ""
+    for line in text.splitlines():
+        fence = _FENCE.match(line)
+        if fence and not ticks:
+            ticks = fence["ticks"]
+        elif fence and fence["ticks"].startswith(ticks) and not fence["info"].strip():
+            ticks = ""
+        elif not ticks:
+            kept.append(line)
+            continue
+        kept.append("")
+    return "\n".join(kept)
 
 
 def _body(
@@ -179,19 +195,3 @@ def _command(
     text = re.sub(r"\s+#\s.*$", "", line).strip()
     code = block.exit if last else 0
     return Command(f"{block.page}:{at}", text, code, tuple(shown), block.not_run)
-
-
-def _without_blocks(text: str) -> str:
-    """Return the page with its blocks as empty lines, so that lines keep their numbers."""
-    kept, ticks = [], ""
-    for line in text.splitlines():
-        fence = _FENCE.match(line)
-        if fence and not ticks:
-            ticks = fence["ticks"]
-        elif fence and fence["ticks"].startswith(ticks) and not fence["info"].strip():
-            ticks = ""
-        elif not ticks:
-            kept.append(line)
-            continue
-        kept.append("")
-    return "\n".join(kept)

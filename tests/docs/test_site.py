@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from tests import chromium
-from tests.docs.blocks import _without_blocks
+from tests.docs.blocks import without_blocks
 
 PROJECT = Path(__file__).parents[2]
 DOCS = PROJECT / "docs"
@@ -38,7 +38,7 @@ def named(nav: Any) -> Iterator[str]:
 
 def prose(file: Path) -> str:
     """Return a page without what stands in its blocks and in backticks."""
-    return re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", "code", _without_blocks(file.read_text("utf-8")))
+    return re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", "code", without_blocks(file.read_text("utf-8")))
 
 
 def links(file: Path) -> list[str]:
@@ -48,7 +48,7 @@ def links(file: Path) -> list[str]:
 def anchors(file: Path) -> set[str]:
     """Return the anchors of the headings that GitHub and the site name alike."""
     found: Counter[str] = Counter()
-    for title in re.findall(r"^#{1,6} +(.+?)#*$", _without_blocks(file.read_text("utf-8")), re.M):
+    for title in re.findall(r"^#{1,6} +(.+?)#*$", without_blocks(file.read_text("utf-8")), re.M):
         words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title)
         kept = re.sub(r"[^\w\s-]", "", words).strip().lower()
         here, there = re.sub(r"[-\s]+", "-", kept), kept.replace(" ", "-")
@@ -78,7 +78,7 @@ def test_every_link_leads_to_a_page_and_a_heading(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_has_one_title(name: str) -> None:
-    assert len(re.findall(r"^# ", _without_blocks(PAGES[name].read_text("utf-8")), re.M)) == 1
+    assert len(re.findall(r"^# ", without_blocks(PAGES[name].read_text("utf-8")), re.M)) == 1
 
 
 def test_the_log_names_every_decision_once_in_order() -> None:

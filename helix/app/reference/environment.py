@@ -11,6 +11,7 @@ VARIABLES = {
     "and empty it allows none",
     DEBUG_VARIABLE: "1 prints the whole traceback of an error that Helix did not expect",
     "CI": "where it is set, nothing is coloured and progress is told in lines",
+    "COLUMNS": "how many columns there are to write to, whatever the terminal says",
     "COMP_LINE": "set by the shell while it completes a command",
     "NO_COLOR": "where it is set, nothing is coloured",
     "PYTHONIOENCODING": "the encoding of what is printed; UTF-8 where no terminal reads it",
