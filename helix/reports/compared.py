@@ -113,9 +113,14 @@ def _left(
 
 
 def told_value(value: Any) -> str:
-    """Return a value of a plan in a few words; a digest by its beginning."""
+    """Return a value of a plan in a few words: a digest by its beginning, a model by its name."""
     if value is ABSENT:
         return NOT_RECORDED
+    if value is None:
+        return "none"
+    match value:
+        case {"pin": {"backend": str(backend), "model": str(model)}}:
+            return one_line(f"{backend}, {model}", VALUE)
     if isinstance(value, str) and _DIGEST.fullmatch(value):
         return value[:12]
     return one_line(json.dumps(value, ensure_ascii=False, sort_keys=True), VALUE)

@@ -31,13 +31,15 @@ class Named:
 class Failing:
     """The failing cells of a row: how many, on how many traces, and the first of them.
 
-    `new` are those on traces that did not fail in the baseline, which come first.
+    `new` are those on traces that did not fail in the baseline, which come first; `judged` says
+    that a judge gave at least one of the verdicts.
     """
 
     row: RowView
     most: int
     cells: int = 0
     traces: int = 0
+    judged: bool = False
     new: list[tuple[Named, CellView]] = field(default_factory=list)
     known: list[tuple[Named, CellView]] = field(default_factory=list)
     _last: str | None = None
@@ -47,6 +49,7 @@ class Failing:
         self.cells += 1
         self.traces += trace.id != self._last
         self._last = trace.id
+        self.judged |= cell.judged
         held = self.new if trace.id in self.row.row.new_traces else self.known
         if len(held) < self.most:
             held.append((trace, cell))

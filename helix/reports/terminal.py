@@ -89,7 +89,8 @@ def _failures(page: TextPage, report: Whole, groups: Sequence[Failing], bounds: 
     for of in groups[: bounds.criteria]:
         row = of.row
         told = summary.fails_on(row.row, of.traces)
-        _heading(page, "fail", row, told, summary.standing(row.row), summary.waived(card, row.id))
+        standing = summary.standing(row.row) if of.judged else None
+        _heading(page, "fail", row, told, standing, summary.waived(card, row.id))
         shown, named = of.first[: bounds.traces], of.first[bounds.traces :]
         for at, (trace, cell) in enumerate(shown, 1):
             new = "new" if trace.id in row.row.new_traces else None

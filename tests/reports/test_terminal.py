@@ -13,7 +13,7 @@ import pytest
 from rich.cells import cell_len
 
 from helix.model.manifest import Load, LoadFailure
-from helix.model.scorecard import Cells, Counts, Gate
+from helix.model.scorecard import Cells, Counts, Gate, Standing
 from helix.model.verdict import Binding, BlockedBy, Fidelity, MatrixVerdictFile, Ref, Scan
 from helix.reports.run import RunMeta, RunReport, compose
 from helix.reports.terminal import render_terminal, render_text
@@ -404,6 +404,18 @@ def test_a_check_that_found_nothing_is_not_told_twice() -> None:
             dense_map={"claims-are-grounded": "fail"},
         )  # fmt: skip
         assert told(of(one, gate={})).count("nothing stands in output.response") == times
+
+
+def test_a_row_that_code_alone_failed_says_nothing_of_the_judge() -> None:
+    row = {"standing": Standing(status="unvalidated", reason="never measured against labels")}
+    for made, times in (("code", 0), ("judge", 1)):
+        said = judged("claims-are-grounded", "fail", "a figure is made up", produced_by=made)
+        one = MatrixVerdictFile(
+            trajectory_id="outreach-000", fidelity=WHOLE_TRACE, verdicts=(said,),
+            dense_map={"claims-are-grounded": "fail"},
+        )  # fmt: skip
+        shown = told(of(one, gate={}, claims_are_grounded=row))
+        assert shown.count("fails on 1 trace, judge unvalidated") == times, made
 
 
 def test_files_that_cannot_be_read_for_one_reason_are_told_together() -> None:
