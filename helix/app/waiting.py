@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from helix.backends.dispatch import ANSWER_NAME, GUIDE, Tray
+from helix.backends.dispatch import ANSWER_NAME, GUIDE, Tray, WaitingTask
 from helix.reports.visible import one_line
 from helix.reports.words import counted
 
@@ -39,18 +39,30 @@ def _waiting(tray: Tray) -> Iterator[str]:
     refused = [task for task in tray.waiting if task.fault is not None]
     rest = [task for task in tray.waiting if task.fault is None]
     checks = sum(task.role == "verifier" for task in tray.waiting)
-    notes = [f"{checks} of them to check verdicts"] if checks else []
+    notes = [f"{checks} of them to check verdicts, by another reviewer"] if checks else []
     notes += [f"{counted(len(refused), 'answer')} cannot be used"] if refused else []
     detail = f" ({'; '.join(notes)})" if notes else ""
     yield f"Waiting: {counted(len(tray.waiting), 'question')} in {tray.folder}{detail}"
-    for task in refused[:SHOWN]:
-        yield f"  cannot be used: {task.answer}: {one_line(task.fault or '', FAULT)}"
+    yield from _refused(refused[:SHOWN])
     for task in rest[: max(SHOWN - len(refused), 0)]:
         again = ", asked again" if task.attempt else ""
         yield f"  {task.file}  trace {one_line(task.trace_id, 60)}{again}"
     more = len(tray.waiting) - SHOWN
     if more > 0:
         yield f"  and {more:,} more: the run's folder dispatch/ holds a copy of each"
+
+
+def _refused(tasks: Sequence[WaitingTask]) -> Iterator[str]:
+    """Name each answer that cannot be used; a fault of several is told once, above them."""
+    answers: dict[str, list[str]] = {}
+    for task in tasks:
+        answers.setdefault(one_line(task.fault or "", FAULT), []).append(task.answer)
+    for fault, names in answers.items():
+        if len(names) == 1:
+            yield f"  cannot be used: {names[0]}: {fault}"
+            continue
+        yield f"  cannot be used: {fault}:"
+        yield from (f"    {name}" for name in names)
 
 
 def _unused(tray: Tray) -> Iterator[str]:

@@ -155,7 +155,7 @@ def test_the_guide_alone_leads_to_the_gate_in_three_runs(desk: Desk) -> None:
     desk.answer(judge)
     second = desk.evaluate("judge.model=m")
     assert second.returncode == 5
-    assert "(1 of them to check verdicts)" in second.stdout
+    assert "(1 of them to check verdicts, by another reviewer)" in second.stdout
     (task,) = desk.waiting()
     assert task["unit"]["kind"] == "verifier" and task["notBy"] == ["Ada, first reading"]
 
@@ -313,6 +313,23 @@ def test_many_questions_are_counted_and_few_are_named() -> None:
     assert not any("\x1b" in line for line in lines)
     assert lines[SHOWN + 3] == "Not asked now: 2 more questions in here, of other runs or prompts"
     assert told([Tray("here", idle=("a",))], "helix evaluate") == ()
+
+
+def test_a_fault_of_several_answers_is_told_once_with_every_file() -> None:
+    faults = {"a": "no JSON", "b": "Ada judged\x1b[2J", "c": None, "d": "Ada judged\x1b[2J"}
+    tasks = tuple(
+        WaitingTask(f"{name}.task.json", "verifier", "t", 0, fault)
+        for name, fault in faults.items()
+    )
+    assert told([Tray("here", tasks)], "helix evaluate")[:6] == (
+        "Waiting: 4 questions in here "
+        "(4 of them to check verdicts, by another reviewer; 3 answers cannot be used)",
+        "  cannot be used: a.verdict.json: no JSON",
+        "  cannot be used: Ada judged\\x1b[2J:",
+        "    b.verdict.json",
+        "    d.verdict.json",
+        "  c.task.json  trace t",
+    )
 
 
 def test_dispatched_answers_become_recordings_that_replay(desk: Desk) -> None:
