@@ -41,7 +41,7 @@ dask: $(DASK) ## run the tests of plugins/helix-dask, in an environment with Das
 	@.venv-dask/bin/python -m pytest -m "slow or not slow" plugins/helix-dask/tests $(ARGS)
 
 redis: $(REDIS) ## run the tests of plugins/helix-redis, with Redis servers of their own
-	@.venv-redis/bin/python -m pytest -m "slow or not slow" plugins/helix-redis/tests $(ARGS)
+	@.venv-redis/bin/python -m pytest -n auto -m "slow or not slow" plugins/helix-redis/tests $(ARGS)
 
 screenshots: $(DEV) ## take the pictures in docs/pictures anew, by Chromium
 	@PYTHONPATH=. $(BIN)/python docs/pictures/make.py

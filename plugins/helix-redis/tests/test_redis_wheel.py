@@ -1,4 +1,4 @@
-"""The plugin as strangers have it: its wheel beside Helix's in a clean environment."""
+"""The plugin as strangers have it: its wheel beside Helix's, far from the checkout."""
 
 from __future__ import annotations
 
@@ -36,14 +36,22 @@ def test_both_wheels_work_without_the_repository(tmp_path: Path, server: RedisSe
         assert built.returncode == 0, built.stderr
     run(sys.executable, "-m", "venv", "env", cwd=tmp_path)
     bin = tmp_path / "env" / "bin"
-    for words in (
-        ("--require-hashes", "-r", ROOT / "requirements.lock"),
-        ("--require-hashes", "-r", PLUGIN / "requirements.lock"),
-        ("--no-deps", *sorted(wheels.glob("*.whl"))),
-    ):
-        done = run(bin / "python", "-m", "pip", "install", "-q", *words, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-    found = json.loads(run(bin / "helix", "plugins", "--json", cwd=tmp_path).stdout)
+    packages = next((tmp_path / "env").glob("lib/python*/site-packages"))
+    # What both need is read where it is; of a path that is added so, no editable install comes.
+    needed = [path for path in sys.path if Path(path).name == "site-packages"]
+    (packages / "needed.pth").write_text("\n".join(needed), encoding="utf-8")
+    pip = (bin / "python", "-m", "pip")
+    done = run(
+        *pip, "install", "-q", "--no-deps", "-I", *sorted(wheels.glob("*.whl")), cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    say = "import helix, helix_redis; print(helix.__file__, helix_redis.__file__)"
+    files = run(bin / "python", "-c", say, cwd=tmp_path).stdout.split()
+    assert [Path(file).is_relative_to(packages) for file in files] == [True, True]
+    checked = run(*pip, "check", cwd=tmp_path)
+    assert "helix-redis" not in checked.stdout, checked.stdout
+    listed = run(bin / "helix", "plugins", "--json", cwd=tmp_path, HELIX_PLUGINS="redis")
+    found = json.loads(listed.stdout)
     assert (found["plugins"], found["problems"]) == ({"redis": "0.1.0"}, [])
     trace = {"schemaVersion": "1.0", "id": "t1", "output": {"response": "Hello."}}
     (tmp_path / "traces.jsonl").write_text(json.dumps(trace), encoding="utf-8")
