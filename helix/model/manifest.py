@@ -104,7 +104,10 @@ class Manifest(Sequence[ManifestEntry]):
         self._selected.append(entry.selected)
 
     def choosing(self, places: Iterable[int]) -> Manifest:
-        """Return the same entries of which those at these places, and no other, are selected."""
+        """Return the same entries of which those at these places, and no other, are selected.
+
+        The two share what they hold: neither is appended to afterwards.
+        """
         chosen = Manifest()
         chosen.__dict__ |= self.__dict__
         chosen._selected = bytearray(len(self))
