@@ -144,13 +144,17 @@ def test_names_of_tools_that_configuration_would_act_on_stay_out(
 @pytest.mark.parametrize(
     ("given", "words", "told"),
     [
-        ({}, [], "0 files that may be traces; say which"),
+        ({}, [], "0 files that may be traces; say which: helix init TRACES"),
         (
             {"runs/a.json": CHAT, "b/c.txt": "c", "run/plan.json": "{}"},
             [],
-            "0 files that may be traces; in folders below: runs; say which",
+            "0 files that may be traces; in folders below: runs; say which: helix init runs",
         ),
-        ({"a.json": CHAT, "b.jsonl": CHAT}, [], "2 files that may be traces: a.json, b.jsonl"),
+        (
+            {"my a.json": CHAT, "my b.jsonl": CHAT},
+            [],
+            "2 files that may be traces: my a.json, my b.jsonl; say which: helix init 'my a.json'",
+        ),
         ({"a.json": "{}"}, [], "no known trace format"),
         ({"a.json": CHAT}, ["none.json"], "none.json"),
         ({"a.json": CHAT}, ["-"], "(got -)"),

@@ -100,7 +100,8 @@ def _traces(given: str | None) -> str:
         here = sorted(p.name for p in Path().iterdir() if p.name.endswith(SUFFIXES) and p.is_file())
         if len(here) != 1:
             found = f"this folder holds {counted(len(here), 'file')} that may be traces"
-            raise UsageError(f"{found}{_choice(here)}; say which: helix init TRACES")
+            told, first = _choice(here)
+            raise UsageError(f"{found}{told}; say which: helix init {first}")
         given = here[0]
     if given == "-":
         raise UsageError("TRACES must be a file, folder or glob that is there later (got -)")
@@ -109,10 +110,10 @@ def _traces(given: str | None) -> str:
     return given
 
 
-def _choice(here: list[str]) -> str:
-    """Name the files that there are; where there are none, the folders that hold some."""
+def _choice(here: list[str]) -> tuple[str, str]:
+    """Name the files that there are, else the folders that hold some, and how to type the first."""
     if here:
-        return f": {', '.join(map(one_line, here[:8]))}"
+        return f": {', '.join(map(one_line, here[:8]))}", shlex.quote(one_line(here[0]))
     folders = sorted(
         p.name
         for p in Path().iterdir()
@@ -120,7 +121,10 @@ def _choice(here: list[str]) -> str:
         and not (p / "plan.json").is_file()  # which a run holds
         and any(child.name.endswith(SUFFIXES) for child in p.glob("*"))
     )
-    return f"; in folders below: {', '.join(map(one_line, folders[:8]))}" if folders else ""
+    if not folders:
+        return "", "TRACES"
+    names = ", ".join(map(one_line, folders[:8]))
+    return f"; in folders below: {names}", shlex.quote(one_line(folders[0]))
 
 
 def _named(given: str | None) -> str:
