@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from helix import testing
 from helix.registry import hookspecs, items
 from helix.registry.hookspecs import KINDS
 
+Told = Callable[[ast.AST], str]
 _SUITES = {
     suite.__annotations__["item"]: suite
     for suite in (getattr(testing, name) for name in testing.__all__)
@@ -64,44 +64,41 @@ def _documented(item: Any) -> list[str]:
 
 def signature(function: Any) -> str:
     """Return how a function is called, as its source says it."""
-    node = _parsed(function)
+    node, told = _parsed(function)
     assert isinstance(node, ast.FunctionDef) and node.returns
-    whole = f"def {node.name}({ast.unparse(node.args)}) -> {ast.unparse(node.returns)}: ..."
+    arguments = list(_arguments(node.args, told))
+    whole = f"def {node.name}({', '.join(arguments)}) -> {told(node.returns)}: ..."
     if len(whole) <= 88:
         return whole
-    arguments = "\n".join(f"    {one}," for one in _arguments(node.args))
-    return f"def {node.name}(\n{arguments}\n) -> {ast.unparse(node.returns)}: ..."
+    below = "\n".join(f"    {one}," for one in arguments)
+    return f"def {node.name}(\n{below}\n) -> {told(node.returns)}: ..."
 
 
-def _arguments(told: ast.arguments) -> Iterator[str]:
+def _arguments(of: ast.arguments, told: Told) -> Iterator[str]:
     """Yield each argument with its default, and the star before those that are named."""
-    before = [None] * (len(told.args) - len(told.defaults))
-    for one, default in zip(told.args, [*before, *told.defaults], strict=True):
-        yield _argument(one, default)
-    if told.kwonlyargs:
+    before = [None] * (len(of.args) - len(of.defaults))
+    for one, default in zip(of.args, [*before, *of.defaults], strict=True):
+        yield told(one) + (f" = {told(default)}" if default else "")
+    if of.kwonlyargs:
         yield "*"
-    for one, default in zip(told.kwonlyargs, told.kw_defaults, strict=True):
-        yield _argument(one, default)
-
-
-def _argument(one: ast.arg, default: ast.expr | None) -> str:
-    return ast.unparse(one) + (f" = {ast.unparse(default)}" if default else "")
+    for one, default in zip(of.kwonlyargs, of.kw_defaults, strict=True):
+        yield told(one) + (f" = {told(default)}" if default else "")
 
 
 def outline(kind: type[Any]) -> str:
     """Return the fields of a class, or the methods of a protocol, as its source says them."""
-    node = _parsed(kind)
+    node, told = _parsed(kind)
     assert isinstance(node, ast.ClassDef)
-    lines = [f"    {ast.unparse(one)}" for one in node.body if isinstance(one, ast.AnnAssign)] or [
-        textwrap.indent(ast.unparse(one).replace(":\n    ...", ": ..."), "    ")
-        for one in node.body
-        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
+    fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
+    methods = [one for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+    lines = [f"    {told(one)}" for one in fields or methods]
     return "\n".join([f"class {kind.__name__}:", *lines])
 
 
-def _parsed(item: Any) -> ast.stmt:
-    return ast.parse(inspect.getsource(item)).body[0]
+def _parsed(item: Any) -> tuple[ast.stmt, Told]:
+    """Return the definition of an item, and what gives a part of it as it is spelled."""
+    source = inspect.getsource(item)
+    return ast.parse(source).body[0], lambda node: ast.get_source_segment(source, node) or ""
 
 
 def _fenced(text: str) -> list[str]:
