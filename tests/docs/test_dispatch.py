@@ -47,7 +47,8 @@ def test_its_commands_lead_from_the_questions_to_the_figures(
     (folder / "recordings").mkdir()
     (folder / "kept" / "judge.jsonl").rename(folder / "recordings" / "judge.jsonl")
     assert main([*check, "hydra.run.dir=checked"]) == 5
-    assert "(10 of them to check verdicts, by another reviewer)" in " ".join(capsys.readouterr().out.split())
+    told = " ".join(capsys.readouterr().out.split())
+    assert "(10 of them to check verdicts, by another reviewer)" in told
     assert main(keep) == 2, "nor does the check"
     (folder / "kept" / "verifier.jsonl").rename(folder / "recordings" / "verifier.jsonl")
     assert main([*replay, "hydra.run.dir=replayed"]) == 1
