@@ -63,6 +63,7 @@ def pages() -> dict[str, str]:
     )
     elsewhere = (
         "- [Formats](../formats.md): every trace format, and what of it is read.\n"
+        "- [Limits](../limits.md): what bounds a run: questions, time, tokens, money.\n"
         "- [Requirements](../method.md): every numbered requirement, and where it is kept."
     )
     made["index.md"] = document(
