@@ -20,7 +20,7 @@ from helix.backends.mailbox import (
     write_recordings,
 )
 from helix.engine.kept import Kept, Row
-from helix.engine.upkeep import Merged, Place, merge
+from helix.engine.upkeep import Cache, Merged, merge
 from helix.errors import ArtifactError, CacheError, UsageError
 from helix.model.request import Question, Reply, Usage
 from helix.pins import pin_dict
@@ -77,7 +77,7 @@ class UsedBy:
         return question.unit.trace_digest in self.traces and pin_dict(question.pin) in self.pins
 
 
-def export(place: Place, out: str, run: str | None = None, answers: str | None = None) -> Exported:
+def export(cache: Cache, out: str, run: str | None = None, answers: str | None = None) -> Exported:
     """Write the kept replies as recordings, or those of one run; the rewrite is identical.
 
     With `answers`, a folder of dispatched tasks, the answers there are written instead.
@@ -91,12 +91,12 @@ def export(place: Place, out: str, run: str | None = None, answers: str | None =
     if target.exists() and not is_recordings(target):
         raise UsageError(f"--out {out} is there and holds no recordings; name another file")
     wanted = None if run is None else UsedBy.open(run)
-    found = _cached(place) if answers is None else _dispatched(Path(answers))
+    found = _cached(cache) if answers is None else _dispatched(Path(answers))
     kept, left_out = _by_unit(found, wanted)
     chosen = [_one(replies, wanted) for replies in kept.values()]
     if not chosen:
         why = f" ({left_out} do not say what they answer)" if left_out else ""
-        source = place.where if answers is None else answers
+        source = cache.where if answers is None else answers
         raise UsageError(f"no reply in {source} can be exported{why}")
     target.parent.mkdir(parents=True, exist_ok=True)
     recordings = list(map(_recording, chosen))
@@ -104,11 +104,11 @@ def export(place: Place, out: str, run: str | None = None, answers: str | None =
     return Exported(target, len(recordings), left_out)
 
 
-def _cached(place: Place) -> Iterator[_Kept | None]:
-    for row in place.rows():
+def _cached(cache: Cache) -> Iterator[_Kept | None]:
+    for row in cache.rows():
         if row.kept is None:
             raise CacheError(
-                f"reply {row.key} in {place.where} is damaged: {row.fault}; helix cache verify "
+                f"reply {row.key} in {cache.where} is damaged: {row.fault}; helix cache verify "
                 "names each, and what to do"
             )
         asked = row.kept.asked
@@ -175,15 +175,15 @@ def _recording(kept: _Kept) -> Recording:
     )
 
 
-def imported(place: Place, paths: Iterable[str]) -> Merged:
+def imported(cache: Cache, paths: Iterable[str]) -> Merged:
     """Keep recorded replies again under the keys that they had in a cache; what stands stands.
 
     Left out are recordings that no cache kept: they do not say what would find them there.
     """
     merged = Merged()
     found = [_row(*pair) for path in paths for pair in read_recordings(Path(path))]
-    with place.open() as cache:
-        merge(cache, found, merged)
+    with cache.open() as store:
+        merge(store, found, merged)
     return merged
 
 

@@ -259,10 +259,10 @@ class Shared:
         return open_named(self.settings, self.registry)
 
 
-Place = OnDisk | Shared
+Cache = OnDisk | Shared
 
 
-def another(state: str | Path, into: Place) -> Path:
+def another(state: str | Path, into: Cache) -> Path:
     """Return the cache of a state folder, or a cache that is named itself, to merge from.
 
     Raises UsageError where there is none, and for the cache to merge into.

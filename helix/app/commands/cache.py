@@ -15,7 +15,7 @@ from helix.app.arguments import positive
 from helix.errors import CacheError, ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from helix.engine.upkeep import Merged, Of, Place
+    from helix.engine.upkeep import Cache, Merged, Of
 
 DAY_S = 86_400
 SHOWN = 20
@@ -77,10 +77,10 @@ def run(argv: Sequence[str]) -> ExitCode:
         "import": _import,
         "merge": _merge,
         "prune": _prune,
-    }[action](args, _place(args))
+    }[action](args, _cache(args))
 
 
-def _place(args: argparse.Namespace) -> Place:
+def _cache(args: argparse.Namespace) -> Cache:
     """Return the cache that is looked after."""
     from helix.engine.store import DISK
     from helix.engine.upkeep import OnDisk, Shared
@@ -133,11 +133,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _stats(args: argparse.Namespace, place: Place) -> ExitCode:
+def _stats(args: argparse.Namespace, cache: Cache) -> ExitCode:
     from helix.engine.upkeep import tally
     from helix.reports.words import counted
 
-    found, where = tally(place.rows()), place.where
+    found, where = tally(cache.rows()), cache.where
     listed = sorted(found.by.items(), key=lambda pair: (pair[0].role or "~", pair[0].model or "~"))
     told = {"where": where, "replies": found.replies, "bytes": found.bytes}
     told |= {"damaged": found.damaged, "first": _day(found.first), "last": _day(found.last)}
@@ -164,14 +164,14 @@ def _day(seconds: float | None) -> str | None:
     return datetime.datetime.fromtimestamp(seconds, datetime.UTC).date().isoformat()
 
 
-def _verify(args: argparse.Namespace, place: Place) -> ExitCode:
+def _verify(args: argparse.Namespace, cache: Cache) -> ExitCode:
     from helix.engine.upkeep import OnDisk
     from helix.reports.visible import one_line
     from helix.reports.words import counted
 
-    place.check()
-    sound, damaged, where = 0, {}, place.where
-    for row in place.rows():
+    cache.check()
+    sound, damaged, where = 0, {}, cache.where
+    for row in cache.rows():
         sound += row.kept is not None
         if row.kept is None:
             damaged[row.key] = row.fault
@@ -181,7 +181,7 @@ def _verify(args: argparse.Namespace, place: Place) -> ExitCode:
     if not damaged:
         return ExitCode.PASS
     cure = "remove these there by their keys, and they are asked again"
-    if isinstance(place, OnDisk):
+    if isinstance(cache, OnDisk):
         aside = f"{where}.damaged"
         cure = f"to keep the others: mv {where} {aside} && helix cache merge {aside} --state "
         cure += args.state
@@ -189,13 +189,13 @@ def _verify(args: argparse.Namespace, place: Place) -> ExitCode:
     raise CacheError(f"{many} of {where} cannot be read; {cure}")
 
 
-def _export(args: argparse.Namespace, place: Place) -> ExitCode:
+def _export(args: argparse.Namespace, cache: Cache) -> ExitCode:
     from helix.app.recordings import export
     from helix.reports.words import counted
 
     if not args.out:
         raise UsageError("helix cache export needs the file to write: add --out FILE.jsonl")
-    done = export(place, args.out, args.run, args.dispatch)
+    done = export(cache, args.out, args.run, args.dispatch)
     if args.json:
         told = {"file": str(done.file), "recordings": done.recordings, "leftOut": done.left_out}
         console.say(json.dumps(told, indent=2))
@@ -208,29 +208,29 @@ def _export(args: argparse.Namespace, place: Place) -> ExitCode:
     return ExitCode.PASS
 
 
-def _import(args: argparse.Namespace, place: Place) -> ExitCode:
+def _import(args: argparse.Namespace, cache: Cache) -> ExitCode:
     from helix.app.recordings import imported
 
-    return _merged(args, place, imported(place, args.paths))
+    return _merged(args, cache, imported(cache, args.paths))
 
 
-def _merge(args: argparse.Namespace, place: Place) -> ExitCode:
+def _merge(args: argparse.Namespace, cache: Cache) -> ExitCode:
     from helix.engine.upkeep import Merged, another, merge, rows
 
-    merged, folders = Merged(), [another(path, place) for path in args.paths]
-    with place.open() as cache:
+    merged, folders = Merged(), [another(path, cache) for path in args.paths]
+    with cache.open() as store:
         for folder in folders:
-            merge(cache, rows(folder), merged)
-    return _merged(args, place, merged)
+            merge(store, rows(folder), merged)
+    return _merged(args, cache, merged)
 
 
-def _merged(args: argparse.Namespace, place: Place, merged: Merged) -> ExitCode:
+def _merged(args: argparse.Namespace, cache: Cache, merged: Merged) -> ExitCode:
     from helix.reports.visible import one_line
     from helix.reports.words import counted
 
     many, clashes = len(merged.left_out), merged.conflicts
     lines = [
-        f"{counted(merged.added, 'reply', 'replies')} added to {place.where}, "
+        f"{counted(merged.added, 'reply', 'replies')} added to {cache.where}, "
         f"{merged.present:,} there already, {counted(len(clashes), 'conflict')}, {many:,} left out"
     ]
     lines += [
@@ -245,7 +245,7 @@ def _merged(args: argparse.Namespace, place: Place, merged: Merged) -> ExitCode:
     return ExitCode.PASS
 
 
-def _prune(args: argparse.Namespace, place: Place) -> ExitCode:
+def _prune(args: argparse.Namespace, cache: Cache) -> ExitCode:
     from helix.app.recordings import UsedBy
     from helix.engine.upkeep import Rule, prune
     from helix.reports.words import counted
@@ -261,11 +261,11 @@ def _prune(args: argparse.Namespace, place: Place) -> ExitCode:
         model=args.model,
         used=(lambda asked: any(one.has(asked) for one in runs)) if runs else None,
     )
-    found = prune(place.rows(), rule)
+    found = prune(cache.rows(), rule)
     removed = 0
     if args.yes and found.keys:
-        with place.open() as cache:
-            removed = cache.remove(found.keys)
+        with cache.open() as store:
+            removed = store.remove(found.keys)
     named = counted(len(found.keys), "reply", "replies")
     went = f"{counted(removed, 'reply', 'replies')} removed" if args.yes else f"{named} may go"
     lines = [f"{went} ({found.bytes:,} bytes), {found.stay:,} stay"]
