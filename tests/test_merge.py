@@ -160,6 +160,13 @@ def strange_line(run: Path) -> None:
         file.write(b'{"trace": "nobody"}\n')
 
 
+def endless_number(run: Path) -> None:
+    first, *rest = (run / "manifest.jsonl").read_bytes().splitlines(keepends=True)
+    entry = {**json.loads(first), "line": 2**64}
+    text = json.dumps(entry).encode() + b"\n"
+    (run / "manifest.jsonl").write_bytes(b"".join([text, *rest]))
+
+
 def unfinished(run: Path) -> None:
     (run / "scorecard.json").unlink()
 
@@ -175,6 +182,7 @@ def without_gate(run: Path) -> None:
         (spoiled_manifest, "must have read the traces that"),
         (swapped_lines, "verdicts.jsonl, line 2 is damaged: not in plan order"),
         (strange_line, "decisions.jsonl, line .* is damaged"),
+        (endless_number, "manifest.jsonl, line 1 is damaged: .*line"),
         (unfinished, "shard 1 of 2 .* did not finish: type its command again"),
         (without_gate, "kept what its gate was told"),
     ],

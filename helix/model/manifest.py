@@ -5,11 +5,13 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import overload
+from typing import Annotated, overload
 
 import msgspec
 
 from helix.model.verdict import Fidelity, Shape
+
+_Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
 class LoadFailure(Shape, frozen=True, kw_only=True):
@@ -31,19 +33,19 @@ class ManifestEntry(Shape, frozen=True, kw_only=True):
     `latencyMs` is what the run took, where the trace records it.
     """
 
-    ordinal: int
+    ordinal: _Count
     id: str
     digest: str
     file: str
-    line: int
+    line: _Count
     format: str
     route: str | None
     task: str | None
     flags: tuple[str, ...]
     fidelity: Fidelity
-    observations: int
+    observations: _Count
     selected: bool
-    failures: int = 0
+    failures: _Count = 0
     latency_ms: float | None = None
 
 

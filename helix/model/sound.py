@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from helix.model.config import Config, JudgeConfig
 from helix.redaction import secrets
@@ -56,6 +56,13 @@ def faults(config: Config) -> Iterator[str]:
                 f"{name}.{place} holds the value of {variable}, which would be written to what "
                 "the run leaves: take it out"
             )
+    plugins = {"cache": config.cache.options, "executor": config.executor.options}
+    for of, options in plugins.items():
+        for place in _given(options, "options"):
+            yield (
+                f"{of}.{place} looks like a secret, which would be written to what the run leaves: "
+                "put it into an environment variable and name that, as cache.options.password_env"
+            )
     found = config.discover
     if found.severity_med > found.severity_high:
         yield (
@@ -85,6 +92,25 @@ def _named(value: Any, where: str) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for number, inner in enumerate(value):
             yield from _named(inner, f"{where}.{number}")
+
+
+def _given(value: Any, where: str) -> Iterator[str]:
+    """Yield where the options of a plugin hold a secret: by the last word of a key, or an address.
+
+    `password_env` names a variable; `key_prefix` and `key` are no secrets in a cache.
+    """
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            last = _WORD.findall(str(key))[-1:]
+            if _secret("".join(last)) and last != ["key"] and inner is not None:
+                yield f"{where}.{key}"
+            else:
+                yield from _given(inner, f"{where}.{key}")
+    elif isinstance(value, list | tuple):
+        for number, inner in enumerate(value):
+            yield from _given(inner, f"{where}.{number}")
+    elif isinstance(value, str) and "://" in value and _tells(unquote(value)):
+        yield where
 
 
 def _copied(value: Any, where: str) -> Iterator[tuple[str, str]]:

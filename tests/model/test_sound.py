@@ -71,6 +71,35 @@ def test_a_secret_of_the_environment_is_refused_whatever_its_key_is_called(
     assert "sk-1" not in told
 
 
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [
+        ({"address": "redis://:sk-1@host:1"}, "address"),
+        ({"address": "redis://sk-1@host"}, "address"),
+        ({"address": "redis://%3Ask-1%40host:1"}, "address"),
+        ({"address": "redis://host:1/0?password=sk-1"}, "address"),
+        ({"nodes": ["tcp://a:1", "tcp://me:sk-1@b:1"]}, "nodes.1"),
+        ({"password": "sk-1"}, "password"),
+        ({"to": {"authToken": "sk-1"}}, "to.authToken"),
+    ],
+)
+@pytest.mark.parametrize("section", ["cache", "executor"])
+def test_a_secret_in_what_a_plugin_takes_is_refused_though_nothing_opens_it(
+    section: str, options: dict[str, Any], place: str
+) -> None:
+    (told,) = faults(Config.model_validate({section: {"name": "shared", "options": options}}))
+    assert told.startswith(f"{section}.options.{place} looks like a secret")
+    assert "cache.options.password_env" in told and "sk-1" not in told
+
+
+def test_what_a_plugin_takes_may_name_a_variable_a_key_and_an_address() -> None:
+    options = {
+        "address": "redis://host:1", "password_env": "DESK", "key": "a", "key_prefix": "b",
+        "token": None, "mail": "me@host", "path": "unix:///a@b", "tokens": 3,
+    }  # fmt: skip
+    assert list(faults(Config.model_validate({"cache": {"options": options}}))) == []
+
+
 @pytest.mark.parametrize("role", ["judge", "verifier"])
 def test_a_judge_that_samples_is_refused(role: str) -> None:
     (told,) = faults(Config.model_validate({role: {"temperature": 0.7}}))

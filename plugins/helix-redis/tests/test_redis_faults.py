@@ -277,6 +277,8 @@ def test_a_socket_is_an_address(started: Start, tmp_path: Path) -> None:
         ({"address": "redis://h:hunter2"}, "cache.options.address must be redis://HOST:PORT"),
         ({"address": "redis://:hunter2@h:1"}, "type export HELIX_REDIS_PASSWORD=PASSWORD"),
         ({"address": "redis://:hun/ter2@h:1"}, "type export HELIX_REDIS_PASSWORD=PASSWORD"),
+        ({"address": "redis://%3Ahunter2%40h:1"}, "type export HELIX_REDIS_PASSWORD=PASSWORD"),
+        ({"a\x1b[2Jb": 1}, "(got a\\x1b[2Jb)"),
         ({"db": -1}, "cache.options.db must be a whole number from 0 (got -1)"),
         ({"db": True}, "cache.options.db must be a whole number from 0 (got True)"),
         ({"prefix": ""}, "cache.options.prefix must be text of one or more visible"),

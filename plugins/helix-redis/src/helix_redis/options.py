@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from helix.errors import CacheError, ConfigError, did_you_mean
+from helix.reports.visible import one_line
 
 VARIABLE: Final = "HELIX_REDIS_PASSWORD"
 PORT: Final = 6379
@@ -45,8 +46,8 @@ class Options(BaseModel):
             if name not in cls.model_fields:
                 names = list(cls.model_fields)
                 raise ConfigError(
-                    f"cache.options must be of {', '.join(names)} (got {name}"
-                    f"{did_you_mean(name, names)})"
+                    f"cache.options must be of {', '.join(names)} (got {one_line(str(name))}"
+                    f"{did_you_mean(str(name), names)})"
                 )
         try:
             options = cls.model_validate(dict(given))
@@ -59,7 +60,7 @@ class Options(BaseModel):
 
     def where(self) -> dict[str, Any]:
         """Return where to connect, as redis-py takes it."""
-        if "@" in self.address:
+        if "@" in unquote(self.address):
             raise ConfigError(
                 "cache.options.address must hold no user and no password, which would be written "
                 f"to every run: type export {VARIABLE}=PASSWORD, cache.options.password_env="
