@@ -112,7 +112,7 @@ def _answered(
     """Return what an answer makes of failures that stand."""
     call, failure = standing[0]
     more = f" (and {len(standing) - 1} more)" if len(standing) > 1 else ""
-    why = f"{failure.text}{more}, and nothing made up for it"
+    why = f"{failure.text}{more}, never made good"
     failed = tuple(one for _, r in standing[:MOST_REFS] for one in r.citing)
     if not isinstance(place.value, str) or nonfinite(place.value):
         text = f"{why}; {spot(trace, place)} is {shown(place.value)}, which is no text"
