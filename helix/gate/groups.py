@@ -67,6 +67,11 @@ def grouped(*all_groups: Groups) -> ByTask:
     for groups in all_groups:
         for task, state in groups:
             held = found.get(task)
-            # Most tasks have one trace, and share what they say with others.
-            found[task] = _ALONE[state] if held is None else (*held, state)
+            if held is None:
+                # Most tasks have one trace, and share what they say with others.
+                found[task] = _ALONE[state]
+            elif isinstance(held, list):
+                held.append(state)
+            else:
+                found[task] = [*held, state]
     return found
