@@ -160,3 +160,17 @@ def test_a_reader_without_a_server_finds_pages_by_a_word(built: Path, tmp_path: 
         assert any("judges.html" in href for href in hrefs)
         assert [url for url in chromium.requests(driver) if not url.startswith("file:")] == []
         assert chromium.complaints(driver) == []
+
+
+@pytest.mark.slow
+def test_what_is_copied_from_a_terminal_is_what_is_typed(built: Path, tmp_path: Path) -> None:
+    """The button marks the block and takes its text: the theme's own way."""
+    from selenium.webdriver.common.by import By
+
+    with chromium.browser(tmp_path) as driver:
+        driver.get((built / "tutorial.html").as_uri())
+        blocks = driver.find_elements(By.CSS_SELECTOR, ".language-console code")
+        mark = "arguments[0].setAttribute('data-md-copying', ''); return arguments[0].innerText"
+        copied = [driver.execute_script(mark, block).split("\n") for block in blocks]
+    assert len(blocks) > 10
+    assert {line.split(" ")[0] for lines in copied for line in lines if line} == {"helix", "sh"}
