@@ -71,10 +71,14 @@ def varied(traces: tuple[Answers, ...]) -> Fraction:
 
     Below 0 is no more than noise: the traces differ less than repeats of one of them.
     """
-    ends = [_ends(answers) for answers in traces]
-    pairs = [(one, two) for at, one in enumerate(ends) for two in ends[:at]]
-    apart = sum((1 - _meet(one, two) for one, two in pairs), Fraction(0)) / len(pairs)
-    alone = sum((flipped(a) for a in traces if counted(a) > 1), Fraction(0)) / len(traces)
+    # Traces that say the same are counted: there may be many of one task.
+    kinds = [(answers, _ends(answers), n) for answers, n in Counter(traces).items()]
+    differ = Fraction(0)
+    for at, (_, one, n) in enumerate(kinds):
+        differ += (1 - _meet(one, one)) * (n * (n - 1) // 2)
+        differ += sum(((1 - _meet(one, two)) * (n * m) for _, two, m in kinds[:at]), Fraction(0))
+    apart = differ / (len(traces) * (len(traces) - 1) // 2)
+    alone = sum((flipped(a) * n for a, _, n in kinds if counted(a) > 1), Fraction(0)) / len(traces)
     return apart - alone
 
 

@@ -62,6 +62,14 @@ def test_traces_that_differ_and_never_flip_are_the_agents() -> None:
     assert varied((said("pass", "fail"), said("pass", "fail"))) == Fraction(-1, 2)
 
 
+def test_very_many_traces_of_one_task_are_counted_and_not_paired() -> None:
+    half = 50_000
+    traces = (said("pass"),) * half + (said("fail"),) * half
+    assert varied(traces) == Fraction(half * half, half * (2 * half - 1))
+    mixed = (said("pass", "fail"), said("pass", "pass"), said("pass", "pass"))
+    assert varied(mixed) == Fraction(1, 3) - Fraction(1, 3)
+
+
 def test_kappa_over_repeats_is_that_of_fleiss() -> None:
     rows = [
         said(*[w for w, n in zip("abcde", row, strict=True) for _ in range(n)]) for row in FLEISS
