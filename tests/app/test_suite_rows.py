@@ -54,14 +54,12 @@ def test_list_says_of_every_row_whether_it_gates_and_why(
 
 def test_list_reads_any_suite(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = ran(capsys, "list", "own.yaml")
-    lines = out.splitlines()
+    told = " ".join(out.split())
     assert code == 0
-    assert lines[1].split() == ["kept", "code", "HIGH", "operator", "-", "yes", "written", "by",
-                                "the", "operator", "active", "code", "decides", "not",
-                                "recorded"]  # fmt: skip
-    assert "no     severity LOW" in lines[2] and "never measured" in lines[2]
-    assert "retired" in lines[3]
-    assert lines[4] == "3 rows: 1 gate, 1 retired"
+    kept = "kept code HIGH operator - yes written by the operator active code decides not recorded"
+    assert kept in told
+    assert "no severity LOW" in told and "never measured" in told and " retired " in told
+    assert out.splitlines()[-1] == "3 rows: 1 gate, 1 retired"
 
 
 def test_show_prints_the_row_and_its_history(capsys: pytest.CaptureFixture[str]) -> None:
