@@ -56,6 +56,16 @@ def faults(config: Config) -> Iterator[str]:
                 f"{name}.{place} holds the value of {variable}, which would be written to what "
                 "the run leaves: take it out"
             )
+    yield from _plugins(config)
+    found = config.discover
+    if found.severity_med > found.severity_high:
+        yield (
+            f"discover.severity_med must be at most discover.severity_high, which is "
+            f"{found.severity_high} (got {found.severity_med})"
+        )
+
+
+def _plugins(config: Config) -> Iterator[str]:
     plugins = {"cache": config.cache.options, "executor": config.executor.options}
     for of, options in plugins.items():
         for place in _given(options, "options"):
@@ -63,12 +73,6 @@ def faults(config: Config) -> Iterator[str]:
                 f"{of}.{place} looks like a secret, which would be written to what the run leaves: "
                 "put it into an environment variable and name that, as cache.options.password_env"
             )
-    found = config.discover
-    if found.severity_med > found.severity_high:
-        yield (
-            f"discover.severity_med must be at most discover.severity_high, which is "
-            f"{found.severity_high} (got {found.severity_med})"
-        )
 
 
 def _secrets(section: JudgeConfig) -> Iterator[str]:
