@@ -59,7 +59,7 @@ class _Own(msgspec.Struct, frozen=True, array_like=True):
     task: bytes | None
     observations: int
     failures: int
-    latency_ms: float | None
+    latency_ms: int | float | None
 
 
 _Shared = tuple[str, str, str | None, tuple[str, ...], Fidelity]

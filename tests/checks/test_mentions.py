@@ -99,8 +99,8 @@ def test_numbers_are_worth_what_is_written() -> None:
 def test_a_hostile_text_takes_time_in_proportion_to_its_length(part: str) -> None:
     def taken(length: int) -> float:
         text = part * (length // len(part)) + "__1"
-        start = time.perf_counter()
+        start = time.process_time()
         mentions(text)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     assert taken(80_000) < 12 * max(taken(20_000), 0.005)

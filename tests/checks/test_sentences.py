@@ -139,8 +139,8 @@ def test_a_claim_stands_where_its_sentence_does_and_knows_whether_it_is_a_furthe
 def test_a_hostile_text_takes_time_in_proportion_to_its_length(part: str) -> None:
     def taken(length: int) -> float:
         text = part * (length // len(part))
-        start = time.perf_counter()
+        start = time.process_time()
         claims(text, arrangements=True)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     assert taken(80_000) < 12 * max(taken(20_000), 0.005)

@@ -217,9 +217,9 @@ def test_ten_thousand_calls_take_time_in_proportion() -> None:
 
     def seconds(size: int) -> float:
         about = trace(*(call("a", {"n": n}) for n in range(size)))
-        began = time.perf_counter()
+        began = time.process_time()
         assert ask("trajectory-match", row, about).state == "fail"
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     seconds(1_000)
     assert seconds(10_000) < 40 * max(seconds(1_000), 0.005)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helix.model.lines import encode_line
 from helix.model.manifest import Manifest, ManifestEntry
 from helix.model.verdict import Fidelity
 
@@ -28,7 +29,7 @@ ENTRIES = st.builds(
     observations=st.integers(0, 10**6),
     selected=st.booleans(),
     failures=st.integers(0, 10**6),
-    latency_ms=st.none() | st.floats(0, 10**12),
+    latency_ms=st.none() | st.floats(0, 10**12) | st.integers(0, 10**12),
 )
 
 
@@ -37,6 +38,7 @@ ENTRIES = st.builds(
 def test_it_gives_back_what_it_was_given(entries: list[ManifestEntry]) -> None:
     manifest = Manifest(entries)
     assert list(manifest) == entries
+    assert list(map(encode_line, manifest)) == list(map(encode_line, entries))
     assert manifest[:] == tuple(entries)
     assert [manifest[at] for at in range(-len(entries), 0)] == entries
     assert manifest.chosen() == sum(entry.selected for entry in entries)
