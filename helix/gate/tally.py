@@ -105,24 +105,19 @@ class RowTally:
             if state == "fail" and aside is None and len(self.new) < NAMED:
                 self.new.append(trace)
 
-    def fold(self, policy: Policy, *, everything: bool) -> CriterionResult:
-        """Fold over tasks and traces: every cell, or only those that count at the gate."""
-        return _folded(self._counted(everything=everything), policy, self.row.trusted)
-
-    def _counted(self, *, everything: bool) -> ByTask:
-        return grouped(self.kept, self.aside) if everything else grouped(self.kept)
-
     def finish(self, policy: Policy) -> CriterionRow:
         """Return the criterion's row of the scorecard."""
-        effect, reason = self._effect(self.fold(policy, everything=False), policy)
-        c, whole = self.counts, self._counted(everything=True)
+        kept = grouped(self.kept)
+        whole = grouped(self.kept, self.aside) if self.aside else kept
+        effect, reason = self._effect(kept, policy)
+        c = self.counts
         return CriterionRow(
             criterion_id=self.row.criterion_id,
             component=self.row.component,
             severity=self.row.severity,
             klass=self.row.klass,
             gating=self.row.gating,
-            result=self.fold(policy, everything=True),
+            result=_folded(whole, policy, self.row.trusted),
             counts=Counts(pass_=c["pass"], fail=c["fail"], uncertain=c["uncertain"], na=c["na"]),
             prevalence=Ratio(k=c["fail"], n=c["pass"] + c["fail"]),
             not_adjudicated=self.not_adjudicated,
@@ -144,19 +139,19 @@ class RowTally:
             variance=self.spread.variance(),
         )
 
-    def _effect(
-        self, result: CriterionResult, policy: Policy
-    ) -> tuple[GateState | None, str | None]:
-        """Return what the row does to its component, and why when it is not a pass."""
+    def _effect(self, kept: ByTask, policy: Policy) -> tuple[GateState | None, str | None]:
+        """Return what the row does to its component, and why when it is not a pass.
+
+        `kept` are the cells that count at the gate.
+        """
         if not self.row.gating:
             return None, None
-        distrust = self._distrust(policy)
-        by_code = _folded(grouped(self.by_code), policy)
-        if result == "fail" and (distrust is None or by_code == "fail"):
+        result, distrust = _folded(kept, policy, self.row.trusted), self._distrust(policy)
+        if result == "fail" and (distrust is None or self._fails_by_code(policy)):
             decided = self.counts["pass"] + self.counts["fail"]
             return "fail", f"failed on {_of(self.counts['fail'], decided, 'decided trace')}"
         if result == "uncertain" and (distrust is None or policy.rate is None):
-            return "incomplete", self._open(policy)
+            return "incomplete", self._open(kept, policy)
         if result == "na" and not self.aside and not self.row.may_not_apply:
             return "incomplete", "applied to nothing; if that is fine, may_not_apply: true"
         if distrust is not None and (result != "na" or policy.require_validated or self.unsteady):
@@ -164,6 +159,9 @@ class RowTally:
         for doubt in sorted(self.doubts):
             return "incomplete", doubt
         return "pass", None
+
+    def _fails_by_code(self, policy: Policy) -> bool:
+        return _folded(grouped(self.by_code), policy) == "fail"
 
     def _distrust(self, policy: Policy) -> str | None:
         """Return why the judge's word decides nothing here, its fails included (METHOD 42, 66)."""
@@ -186,11 +184,10 @@ class RowTally:
             return "a judge is measured on traces, so that its rate has no gate.per_task"
         return None if trusted.measured else f"a rate by a judge that is {trusted.status}"
 
-    def _open(self, policy: Policy) -> str:
+    def _open(self, kept: ByTask, policy: Policy) -> str:
         bounds = None
         if policy.rate is not None:
-            groups = _by_task(grouped(self.kept), policy)
-            bounds = rate_bounds(groups, policy.confidence, self.row.trusted)
+            bounds = rate_bounds(_by_task(kept, policy), policy.confidence, self.row.trusted)
         if bounds is None:
             return f"undecided on {_of(self.counts['uncertain'], self.counts.total(), 'trace')}"
         low, high = (f"{float(end):.1%}" for end in bounds)
