@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from helix.errors import ArtifactError
 from helix.model.discovery import Determination
-from helix.model.lines import decode_line
+from helix.model.lines import of_version
 from helix.model.manifest import ManifestEntry
 from helix.model.plan import PLAN_SCHEMA_VERSION, Plan
 from helix.model.scorecard import SCORECARD_SCHEMA_VERSION, Scorecard
@@ -123,13 +123,4 @@ def _rows(path: Path, kind: type[T]) -> Iterator[T]:
 
 
 def _read(where: object, data: bytes, kind: type[T], version: str) -> T:
-    try:
-        found = decode_line(data, kind)
-    except ValueError as error:
-        raise ArtifactError(f"{where} is damaged: {error}") from None
-    written = str(getattr(found, "schema_version", version))
-    if written.partition(".")[0] != version.partition(".")[0]:
-        raise ArtifactError(
-            f"{where} must have schemaVersion {version.partition('.')[0]}.x (got {written})"
-        )
-    return found
+    return of_version(where, data, kind, f"{version.partition('.')[0]}.x")

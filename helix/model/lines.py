@@ -60,7 +60,7 @@ def decode_line(data: bytes, kind: type[T]) -> T:
 def of_version(
     where: object, data: bytes, kind: type[T], version: str, *, damaged: str = "", other: str = ""
 ) -> T:
-    """Read a shape that bears a schemaVersion; ArtifactError for a fault or another major version.
+    """Read a shape; ArtifactError for a fault, and for another major version where it bears one.
 
     `damaged` and `other` end the two messages: what to do about it.
     """
@@ -68,7 +68,7 @@ def of_version(
         found = decode_line(data, kind)
     except ValueError as error:
         raise ArtifactError(f"{where} is damaged: {error}{damaged}") from None
-    written = str(getattr(found, "schema_version", None))
+    written = str(getattr(found, "schema_version", version))
     if written.partition(".")[0] != version.partition(".")[0]:
         raise ArtifactError(f"{where} must have schemaVersion {version} (got {written}){other}")
     return found

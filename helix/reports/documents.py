@@ -14,14 +14,13 @@ import msgspec
 from helix.model.canonical import canonical_bytes
 from helix.model.lines import encode_line
 from helix.reports import repeated, summary
-from helix.reports.run import CellView, RunReport, TraceView, weight
-from helix.reports.stream import RunStream
+from helix.reports.run import CellView, TraceView, weight
+from helix.reports.stream import Run
 from helix.reports.subject import subject_line
 from helix.reports.visible import first_line, one_line
 from helix.reports.words import SYMBOLS, duration
 
 REPORT_SCHEMA_VERSION = "1.0"
-Run = RunReport | RunStream
 SHOWN_CELLS = 50
 LONGEST_NAME = 200
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")

@@ -16,7 +16,7 @@ from helix.model.subject import SubjectRecord
 from helix.model.trace import Trace
 from helix.model.verdict import MatrixVerdictFile
 from helix.reports.placed import ByTrace, Selected, placed
-from helix.reports.run import RowView, RunMeta, TraceView, row_views, trace_view
+from helix.reports.run import RowView, RunMeta, RunReport, TraceView, row_views, trace_view
 
 NOTHING_RECORDED = RunMeta()
 Place = tuple[str, int]
@@ -57,6 +57,10 @@ class RunStream:
         """The trajectories in plan order, without their steps."""
         for at, line in enumerate(self.read()):
             yield trace_view(at, line, self.rows, self.below)
+
+
+Run = RunReport | RunStream
+"""A run as a report of rows takes it, held or read."""
 
 
 def stream(

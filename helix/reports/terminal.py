@@ -14,8 +14,8 @@ from helix.model.config import Verbosity
 from helix.model.verdict import Ref
 from helix.reports import repeated, summary
 from helix.reports.gathered import LONGEST, Failing, Key, Named, Undecided, gathered
-from helix.reports.run import CellView, RowView, RunReport
-from helix.reports.stream import RunStream
+from helix.reports.run import CellView, RowView
+from helix.reports.stream import Run
 from helix.reports.textpage import STYLES, Styled, TextPage, for_this_console
 from helix.reports.visible import first_line, one_line
 from helix.reports.words import Standing, counted, duration
@@ -26,7 +26,6 @@ SHOWN_GAPS = 6
 SHOWN_REASONS = 10
 QUOTE = 120
 REASON = 600
-Whole = RunReport | RunStream
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ BOUNDS: Final[dict[Verbosity, Bounds]] = {
 }
 
 
-def render_text(report: Whole, width: int, color: bool, ascii: bool) -> str:
+def render_text(report: Run, width: int, color: bool, ascii: bool) -> str:
     """Return the report as terminal text, as much of it as `report.meta.verbosity` says.
 
     Lines are at most `width` columns, except for paths and commands, which are never broken.
@@ -70,7 +69,7 @@ def render_text(report: Whole, width: int, color: bool, ascii: bool) -> str:
     return page.text
 
 
-def render_terminal(report: Whole) -> bytes:
+def render_terminal(report: Run) -> bytes:
     """Return the report for this process's standard output: its width, colour and encoding."""
     return for_this_console(partial(render_text, report))
 
@@ -84,7 +83,7 @@ def _heading(page: TextPage, standing: Standing, row: RowView, *notes: str | Non
     )
 
 
-def _failures(page: TextPage, report: Whole, groups: Sequence[Failing], bounds: Bounds) -> None:
+def _failures(page: TextPage, report: Run, groups: Sequence[Failing], bounds: Bounds) -> None:
     card = report.scorecard
     for of in groups[: bounds.criteria]:
         row = of.row
@@ -192,7 +191,7 @@ def _detail(of: Undecided) -> str:
     return first if alone else f"{one_line(of.traces[0].name, 60)}: {first}"
 
 
-def _load_failures(page: TextPage, report: Whole) -> None:
+def _load_failures(page: TextPage, report: Run) -> None:
     failures = report.scorecard.load.failures
     if not failures:
         return
@@ -225,7 +224,7 @@ def _warnings(page: TextPage, kinds: Sequence[tuple[str, list[str]]]) -> None:
     page.gap()
 
 
-def _passes(page: TextPage, report: Whole) -> None:
+def _passes(page: TextPage, report: Run) -> None:
     card = report.scorecard
     held = sum(1 for row in card.criteria if row.result == "pass")
     if not card.cells.pass_:
@@ -244,7 +243,7 @@ def _passes(page: TextPage, report: Whole) -> None:
     page.gap()
 
 
-def _judges(page: TextPage, report: Whole, bounds: Bounds) -> None:
+def _judges(page: TextPage, report: Run, bounds: Bounds) -> None:
     card = report.scorecard
     page.line(f"{summary.examined(card)}.")
     page.line(("Judge: ", "dim"), f"{one_line(summary.judged_by(card))}.")
@@ -265,7 +264,7 @@ def _judges(page: TextPage, report: Whole, bounds: Bounds) -> None:
     page.gap()
 
 
-def _closing(page: TextPage, report: Whole, bounds: Bounds) -> None:
+def _closing(page: TextPage, report: Run, bounds: Bounds) -> None:
     card, meta = report.scorecard, report.meta
     standing: Standing = card.run_verdict
     reason = summary.gate_reason(card, meta.baseline)
