@@ -105,28 +105,44 @@ class Pool:
         return await errand.answer
 
     async def _serve(self, at: int) -> None:
-        """Keep one worker running and occupied."""
+        """Keep one worker running and occupied; give up where TRIES in a row cannot begin."""
+        ended_early = 0
         try:
             while True:
-                await self._occupy(at, await _started())
+                process = await _started()
+                try:
+                    if how := await self._unbegun(process):
+                        ended_early += 1
+                        if ended_early == TRIES:
+                            raise _never_began(how)
+                    else:
+                        ended_early = 0
+                        await self._occupy(at, process)
+                finally:
+                    await process.end()
         except HelixError as error:
             self._break(error)
         except Exception as error:
             self._break(ExecutorError(f"executor=processes: {type(error).__name__}: {error}"))
 
-    async def _occupy(self, at: int, process: Process) -> None:
-        """Give a worker all that there is for it, until it ends."""
-        errand: _Errand | None = None
+    async def _unbegun(self, process: Process) -> str:
+        """Have a worker prepare the run; return how it ended if it did so before that, else ""."""
         try:
             _accepted(await process.tell(self._begin))
-            while True:
-                errand = await self._errand(at)
-                self._took(at, errand, await process.tell(errand.message))
-                errand = None
         except GONE:
-            self._lost(at, errand, await process.end())
-        finally:
-            await process.end()
+            return await process.end()
+        return ""
+
+    async def _occupy(self, at: int, process: Process) -> None:
+        """Give a worker all that there is for it, until it ends."""
+        while True:
+            errand = await self._errand(at)
+            try:
+                said = await process.tell(errand.message)
+            except GONE:
+                self._lost(at, errand, await process.end())
+                return
+            self._took(at, errand, said)
 
     async def _errand(self, at: int) -> _Errand:
         while True:
@@ -162,13 +178,8 @@ class Pool:
         self._ready.extend(jobs)
         self._changed.set()
 
-    def _lost(self, at: int, errand: _Errand | None, how: str) -> None:
+    def _lost(self, at: int, errand: _Errand, how: str) -> None:
         """See to it that what a worker had in hand when it ended is done again, or given up."""
-        if errand is None:
-            raise ExecutorError(
-                f"executor=processes: a worker ended before it could begin ({how}); "
-                "use executor=local"
-            )
         errand.deaths += 1
         message = errand.message
         if isinstance(message, Chunk) and len(message.parts) > 1:
@@ -251,6 +262,13 @@ async def _started() -> Process:
     except asyncio.CancelledError:
         await (await starting).end()
         raise
+
+
+def _never_began(how: str) -> ExecutorError:
+    return ExecutorError(
+        f"executor=processes: {TRIES} workers ended, one after the other, before they could begin "
+        f"({how}); use executor=local"
+    )
 
 
 def _failed(result: Result) -> ExecutorError:

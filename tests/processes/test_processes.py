@@ -41,9 +41,20 @@ PROCESSES = {"name": "processes", "workers": 2}
 CODE = SUITE[: SUITE.index("  - criterion_id: polite")]
 CHECK = '''\
 """A check that can end the process it runs in, and prints."""
-import os, signal, time
+import os, signal, sys, time
 from pathlib import Path
 from helix.checks import Decision, check, cite
+
+def died(mark):
+    with open(mark, "a") as file:
+        file.write("x")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+beginnings = Path("beginnings")
+sofar = len(beginnings.read_text()) if beginnings.exists() else 0
+if "helix.processes.worker" in " ".join(sys.orig_argv):
+    if sofar < int(os.environ.get("DEADLY_BEGINNINGS", "0")):
+        died(beginnings)
 
 @check("deadly")
 def deadly(trace, params, context):
@@ -52,11 +63,8 @@ def deadly(trace, params, context):
     wanted = os.environ.get("DEADLY", "")
     if wanted and trace.id == wanted.partition(":")[0]:
         times = int(wanted.partition(":")[2])
-        died = len(mark.read_text()) if mark.exists() else 0
-        if died < times:
-            with open(mark, "a") as file:
-                file.write("x")
-            os.kill(os.getpid(), signal.SIGKILL)
+        if (len(mark.read_text()) if mark.exists() else 0) < times:
+            died(mark)
     time.sleep(float(os.environ.get("CHECK_SLOW", "0")))
     return Decision("pass", "it lives", (cite(trace, "output.response"),))
 '''
@@ -225,6 +233,27 @@ def test_a_worker_that_dies_over_a_trace_is_followed_by_one_that_does_it(here: P
         checks={"modules": ["own_checks.py"]},
     )  # fmt: skip
     assert compared(here / "died") == compared(here / "whole"), err
+
+
+def test_a_worker_that_dies_before_it_has_begun_is_followed_by_one_that_begins(here: Path) -> None:
+    ran = run_in(here, "died", *DEADLY, "executor.workers=1", DEADLY_BEGINNINGS="2")
+    _, err = ran.communicate(timeout=60)
+    assert (here / "beginnings").read_text(encoding="utf-8") == "xx"
+    helix.evaluate(
+        "traces.jsonl", "deadly.yaml", run_dir=here / "whole",
+        checks={"modules": ["own_checks.py"]},
+    )  # fmt: skip
+    assert compared(here / "died") == compared(here / "whole"), err
+
+
+@pytest.mark.slow
+def test_where_no_worker_ever_begins_the_run_says_so_and_ends(here: Path) -> None:
+    ran = run_in(here, "died", *DEADLY, "executor.workers=1", DEADLY_BEGINNINGS="99")
+    _, err = ran.communicate(timeout=60)
+    assert ran.returncode == 4
+    assert "3 workers ended, one after the other, before they could begin (signal SIGKILL)" in err
+    assert "use executor=local" in err
+    assert (here / "beginnings").read_text(encoding="utf-8") == "xxx"
 
 
 @pytest.mark.slow
