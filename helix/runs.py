@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
 from helix.errors import ArtifactError
+from helix.gate import fold_repeats, repeat_states
 from helix.model.discovery import Determination
 from helix.model.lines import of_version
 from helix.model.manifest import ManifestEntry
@@ -72,10 +74,16 @@ class RunFiles:
         """Yield every trace that was found: its place, digest and fidelity."""
         return _rows(self.folder / "manifest.jsonl", ManifestEntry)
 
+    def replicates(self) -> int:
+        """Return how often each trace was to be judged."""
+        found: int = self.plan().decides["sampling"]["replicates"]
+        return found
+
     def undone(self) -> tuple[tuple[str, str], ...]:
         """Return (trace, criterion) of every cell that failed or is undecided.
 
-        A chosen trace without a line, one that waits or broke, is undecided in every row.
+        Repeats that disagree leave it undecided, as a chosen trace without a line, one that waits
+        or broke, is in every row.
         """
         judged = {line.trajectory_id for line in self.lines()}
         lost = [e.id for e in self.manifest() if e.selected and e.id not in judged]
@@ -84,14 +92,16 @@ class RunFiles:
         return (*self._cells(("fail", "uncertain")), *absent)
 
     def failing(self) -> tuple[tuple[str, str], ...]:
-        """Return (trace, criterion) of every cell that failed."""
+        """Return (trace, criterion) of every cell that failed, in all repeats of its trace."""
         return tuple(self._cells(("fail",)))
 
     def _cells(self, states: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-        for line in self.lines():
-            for criterion, state in line.dense_map.items():
-                if state in states:
-                    yield line.trajectory_id, criterion
+        replicates = self.replicates()
+        for trace, group in groupby(self.lines(), key=lambda line: line.trajectory_id):
+            repeats = list(group)
+            for criterion in repeats[0].dense_map:
+                if fold_repeats(repeat_states(repeats, criterion, replicates))[0] in states:
+                    yield trace, criterion
 
 
 def object_of(path: Path) -> dict[str, Any]:

@@ -458,6 +458,64 @@ def test_a_baseline_lets_only_regressions_fail(folder: Path) -> None:
     assert worse.run_verdict == "fail"
 
 
+FLAPPING = """
+import runpy
+
+judge_of = runpy.run_path("judge.py")["judge"]
+
+def judge(request):
+    reply = judge_of(request)
+    (verdict,) = reply["verdicts"]
+    word = WORDS[request.unit.replicate]
+    if word == "na":
+        return {**reply, "verdicts": [], "notApplicable": [verdict]}
+    return {**reply, "verdicts": [{**verdict, "result": word}]}
+"""
+
+
+def repeated(folder: Path, words: Sequence[str], **sections: Any) -> Finished:
+    """Judge one row on one trace once for each word, which is what the judge says that time."""
+    name = "-".join([*words, *sections])
+    (folder / "t.jsonl").write_text(trace("x", "a polite and long response"), encoding="utf-8")
+    (folder / f"{name}.py").write_text(f"WORDS = {list(words)}\n{FLAPPING}", encoding="utf-8")
+    (folder / "s.yaml").write_text(SUITE.replace("severity: MED", "severity: HIGH"), "utf-8")
+    return helix.evaluate(
+        "t.jsonl", "s.yaml", judge={**SCRIPTED, "script": f"{name}.py"}, run_dir=folder / name,
+        verifier={"verify": "none"}, sampling={"replicates": len(words)},
+        select={"criteria": ["polite"]}, **sections,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "before", "now"),
+    [(("fail", "fail"), "fail", "pass"), (("fail", "pass"), "incomplete", "fail")],
+)
+def test_what_flapped_in_the_baseline_is_not_known_to_fail(
+    folder: Path, words: Sequence[str], before: str, now: str
+) -> None:
+    earlier = repeated(folder, words)
+    assert earlier.run_verdict == before
+    later = repeated(folder, ("fail", "fail"), gate={"baseline": str(earlier.run_dir)})
+    assert later.run_verdict == now
+
+
+@pytest.mark.parametrize(
+    ("words", "failing", "undone"),
+    [
+        (("pass", "pass"), False, False),
+        (("fail", "fail"), True, True),
+        (("pass", "fail"), False, True),
+        (("pass", "na"), False, True),
+    ],
+)
+def test_a_cell_whose_repeats_disagree_is_undone_and_no_failure(
+    folder: Path, words: Sequence[str], failing: bool, undone: bool
+) -> None:
+    run = RunFiles.open(repeated(folder, words).run_dir)
+    cell = ("x", "polite")
+    assert (run.failing(), run.undone()) == ((cell,) * failing, (cell,) * undone)
+
+
 @pytest.mark.parametrize(
     ("expires", "verdict"), [("2031-05-01", "fail"), ("2031-05-02", "pass"), ("2031-06-01", "pass")]
 )

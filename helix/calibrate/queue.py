@@ -8,11 +8,18 @@ from dataclasses import dataclass
 from typing import Final, get_args
 
 from helix.calibrate.table import TABLE
+from helix.gate import fold_repeats
 from helix.model.calibration import Action, State
 from helix.model.canonical import digest
 from helix.model.criterion import Severity
 from helix.model.scorecard import CriterionRow
-from helix.model.verdict import MACHINERY_CAUSES, BlockKind, MatrixVerdictFile, Verdict
+from helix.model.verdict import (
+    MACHINERY_CAUSES,
+    BlockKind,
+    CellState,
+    MatrixVerdictFile,
+    Verdict,
+)
 
 ROUTES: Final[dict[BlockKind, tuple[Action, ...]]] = {
     "factual-intent": ("re-ground", "verify", "eliminate"),
@@ -94,7 +101,7 @@ def queue(
 
 def outcomes(lines: Iterable[MatrixVerdictFile]) -> dict[str, Outcome]:
     """Return how each criterion came out of a run."""
-    cells: dict[str, list[list[object]]] = {}
+    cells: dict[str, list[tuple[str, int, CellState, BlockKind | None]]] = {}
     kinds: dict[str, set[BlockKind]] = {}
     for line in lines:
         verdicts = {verdict.criterion_id: verdict for verdict in line.verdicts}
@@ -103,19 +110,24 @@ def outcomes(lines: Iterable[MatrixVerdictFile]) -> dict[str, Outcome]:
             kind = _kind(verdict)
             kinds.setdefault(criterion, set()).update(filter(None, [kind]))
             cells.setdefault(criterion, []).append(
-                [line.trajectory_id, line.replicate, state, kind]
+                (line.trajectory_id, line.replicate, state, kind)
             )
     return {
         criterion: Outcome(
             kinds=tuple(kind for kind in get_args(BlockKind) if kind in kinds[criterion]),
-            decided=_decided([str(cell[2]) for cell in held]),
+            decided=_decided((trace, state) for trace, _, state, _ in held),
             digest=digest(held),
         )
         for criterion, held in cells.items()
     }
 
 
-def _decided(states: Collection[str]) -> bool:
+def _decided(cells: Iterable[tuple[str, CellState]]) -> bool:
+    """Whether no trace is open and one is decided; one whose repeats disagree is open."""
+    repeats: dict[str, list[CellState]] = {}
+    for trace, state in cells:
+        repeats.setdefault(trace, []).append(state)
+    states = {fold_repeats(held)[0] for held in repeats.values()}
     return "uncertain" not in states and not {"pass", "fail"}.isdisjoint(states)
 
 

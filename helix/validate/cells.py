@@ -56,7 +56,7 @@ def cells_of(run: RunFiles, labels: Mapping[Place, Word]) -> list[Cell]:
     clusters = {entry.id: task_of(entry) for entry in entries}
     criteria = [row.criterion_id for row in run.scorecard().criteria]
     states: dict[Place, tuple[CellState, bool]] = {}
-    replicates = run.plan().decides["sampling"]["replicates"]
+    replicates = run.replicates()
     for trace, group in groupby(run.lines(), key=lambda line: line.trajectory_id):
         repeats = list(group)
         for criterion in criteria:

@@ -67,3 +67,9 @@ def test_a_criterion_is_decided_when_no_cell_is_open_and_one_is_decided() -> Non
         "a": True, "b": False, "c": True, "d": False,
     }  # fmt: skip
     assert not any(outcome.kinds for outcome in found.values())
+
+
+def test_a_criterion_whose_repeats_disagree_is_not_decided() -> None:
+    again = msgspec.structs.replace(line("t1", a="fail", b="pass"), replicate=1)
+    found = outcomes([line("t1", a="pass", b="pass"), again])
+    assert {name: outcome.decided for name, outcome in found.items()} == {"a": False, "b": True}
