@@ -2,7 +2,9 @@
 
 Each sample is handed on as a log of its own: the header with `samples: [the sample]`. Entries are
 read from the raw bytes, stored, deflated or Zstandard (method 93), never more than one at a time
-and never more of one than a record may have. Names in the archive are never file names here.
+and never more of one than a record may have. Names in the archive are never file names here. A
+directory that is itself a bomb is refused, and so are entries that share bytes, which would be
+inflated as often as they are listed.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO, BinaryIO, Final, Protocol, cast
 
 import zstandard
@@ -28,6 +30,8 @@ STORED: Final = 0
 DEFLATED: Final = 8
 ZSTANDARD: Final = 93
 ENCRYPTED: Final = 1
+DIRECTORY_LIMIT: Final = 16 << 20
+"""Over 150,000 samples; what lists them is held ten times as large."""
 _LOCAL_HEADER: Final = 30
 _FAULTS = (zipfile.BadZipFile, zlib.error, zstandard.ZstdError, EOFError, struct.error)
 
@@ -51,7 +55,10 @@ def entries(stream: BinaryIO, file: str) -> Iterator[Piece | LoadFailure]:
     The line of a piece is the place of the sample among the samples, from 1.
     """
     try:
-        infos = {info.filename: info for info in zipfile.ZipFile(stream).infolist()}
+        infos = _listed(stream)
+    except _Bad as error:
+        yield LoadFailure(file=file, line=0, reason=str(error))
+        return
     except (*_FAULTS, ValueError, NotImplementedError) as error:
         yield LoadFailure(file=file, line=0, reason=f"damaged or cut off: {error}")
         return
@@ -68,14 +75,33 @@ def entries(stream: BinaryIO, file: str) -> Iterator[Piece | LoadFailure]:
         return
     if not samples:
         yield Piece(opening + b"]}", 0)
+    shared = _shared(infos.values())
     for number, info in enumerate(samples, start=1):
         try:
+            if info.filename in shared:
+                raise _Bad("the entry shares its bytes with another")
             data = _content(stream, info)
         except (*_FAULTS, _Bad) as error:
             reason = f"{_shown(info.filename)}: {error or type(error).__name__}"
             yield LoadFailure(file=file, line=number, reason=reason)
             continue
         yield Piece(opening + data + b"]}", number, -len(opening))
+
+
+def _listed(stream: BinaryIO) -> dict[str, zipfile.ZipInfo]:
+    """Return the entries by name; of several with one name, the last one counts."""
+    archive = zipfile.ZipFile(cast(IO[bytes], _Directory(stream)))
+    return {info.filename: info for info in archive.infolist()}
+
+
+def _shared(infos: Iterable[zipfile.ZipInfo]) -> set[str]:
+    """Return the names of the entries that begin before one in front of them ends."""
+    found, end = set(), 0
+    for info in sorted(infos, key=lambda info: info.header_offset):
+        if info.header_offset < end:
+            found.add(info.filename)
+        end = max(end, info.header_offset + _LOCAL_HEADER + info.compress_size)
+    return found
 
 
 def _opening(header: bytes) -> bytes:
@@ -122,6 +148,19 @@ def _bounded(source: _Source) -> bytes:
             raise _Bad(f"the sample is larger than {told(limit)}")
         chunks.append(chunk)
     return b"".join(chunks)
+
+
+class _Directory:
+    """A stream of which an archive's directory is read, at once, and no more than is bounded."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.seek, self.tell = stream.seek, stream.tell
+
+    def read(self, size: int = -1) -> bytes:
+        if size > DIRECTORY_LIMIT:
+            raise _Bad(f"the archive's directory is larger than {told(DIRECTORY_LIMIT)}")
+        return self._stream.read(size)
 
 
 class _Part:

@@ -331,6 +331,43 @@ def test_an_entry_that_grows_without_end_is_stopped(
     assert failures[0].reason == "samples/0_epoch_1.json: the sample is larger than 1 MiB"
 
 
+def directory_of(data: bytes) -> tuple[int, bytes, bytes]:
+    """Return where the directory of an archive begins, the directory, and the record behind it."""
+    end = data.rindex(b"PK\x05\x06")
+    (start,) = struct.unpack("<L", data[end + 16 : end + 20])
+    return start, data[start:end], data[end:]
+
+
+def test_a_directory_that_grows_without_end_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = archive(*three())
+    start, listed, end = directory_of(data)
+    many = listed * 100
+    size = struct.pack("<L", len(many))
+    monkeypatch.setattr("helix.ingest.archive.DIRECTORY_LIMIT", len(many) - 1)
+    bomb = data[:start] + many + end[:12] + size + end[16:]
+    traces, failures = read_bytes(bomb, tmp_path / "bomb", "a.eval")
+    assert traces == []
+    assert [f.reason.partition(" than ")[0] for f in failures] == [
+        "the archive's directory is larger"
+    ]
+    assert len(read_bytes(data, tmp_path / "plain", "a.eval")[0]) == 2
+
+
+def test_entries_that_share_bytes_are_not_inflated_again_and_again(tmp_path: Path) -> None:
+    data = archive(*three())
+    start, listed, end = directory_of(data)
+    heads = [at for at in range(len(listed)) if listed.startswith(b"PK\x01\x02", at)]
+    one, two = heads[1:3]
+    listed = listed[: two + 42] + listed[one + 42 : one + 46] + listed[two + 46 :]
+    traces, failures = read_bytes(data[:start] + listed + end, tmp_path, "a.eval")
+    assert len(traces) == 1
+    assert [f.reason for f in failures] == [
+        "samples/2_epoch_1.json: the entry shares its bytes with another"
+    ]
+
+
 def test_the_header_may_be_the_journals_and_the_last_entry_of_a_name_counts(
     tmp_path: Path,
 ) -> None:
