@@ -32,6 +32,7 @@ from helix.model.scorecard import JudgeRecord
 from helix.model.sound import faults
 from helix.pins import Verifier, make_pin, pin_dict, verifier_of
 from helix.premises import version_of, vouched_for
+from helix.quality import AXIS
 from helix.registry import Judge, Registry
 from helix.runs import RunFiles
 from helix.steadiness import steady_rows
@@ -271,7 +272,7 @@ def _plan(
 
 def _of_tests(config: Config) -> dict[str, Any]:
     """Return what decides whether a code change's tests are green; nothing on another axis."""
-    if config.judge.axis != "code-quality":
+    if config.judge.axis != AXIS:
         return {}
     return {"quality": config.quality.model_dump(mode="json", exclude={"tests_dir"})}
 

@@ -1,7 +1,7 @@
-"""Whether a code change's own tests are green: its test command is run, and reported apart (38).
+"""Whether a code change's own tests are green: its test command is run, and reported apart.
 
 What the tests say is no verdict of a judge and changes none; a run of the code-quality axis has
-converged when the tests are green and its rows hold as well.
+converged when the tests are green and its rows hold as well (METHOD 38).
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 from helix.stats.intervals import Interval, Method, Share, z_of
 
@@ -32,14 +31,6 @@ class Corrected:
     def clipped(self) -> bool:
         """Whether the formula left 0..1: the labels and the run do not fit each other."""
         return self.value != self.raw
-
-
-class IntervalOf(Protocol):
-    """A way to an interval of the corrected rate, from the run's share, TPR and TNR."""
-
-    def __call__(
-        self, passed: Share, tpr: Share, tnr: Share, confidence: float = 0.95
-    ) -> Interval | None: ...
 
 
 def rogan_gladen(passed: Number, tpr: Number, tnr: Number) -> Corrected | None:

@@ -21,7 +21,6 @@ from helix.model.trace import Source, Trace
 from helix.registry import Format, Match, Record
 
 ROLES: Final = {"user": "user", "gemini": "assistant"}
-SUCCESS: Final = "success"
 _READ = frozenset({"id", "type", "content", "toolCalls"})
 _CALL_READ = frozenset({"id", "name", "args"})
 _EMPTY: Final[tuple[Any, ...]] = (None, [], {})

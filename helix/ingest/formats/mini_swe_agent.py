@@ -25,7 +25,6 @@ from helix.model.canonical import source_digest
 from helix.model.trace import Source, Trace
 from helix.registry import Format, Match, Record
 
-EXIT: Final = "exit"
 FORMAT_MARK: Final = "mini-swe-agent"
 PROMPT_MARKS: Final = ("mswea_bash_command", "exactly one bash code block")
 _BLOCK = re.compile(r"```(?:mswea_bash_command|bash)[ \t]*\n(.*?)\n?```", re.DOTALL)
