@@ -127,8 +127,9 @@ def _overall(measured: Measured) -> Iterator[str]:
     yield f"  agreement {right.k}/{right.n}, kappa {kappa}"
     away = measured.abstained
     yield from wrapped(
-        f"Abstentions: {away.over} where people decide (of which {away.not_adjudicated} were not "
-        f"adjudicated), {away.under} decided where people cannot, {away.agreed} undecided by both."
+        f"Abstentions: {away.over} where people decide, {away.under} decided where people cannot, "
+        f"{away.agreed} undecided by both; {away.not_adjudicated} labelled cells were lost to an "
+        "outage, a limit, a malformed answer or repeats that disagree, and are none of these."
     )
     yield from _corrected(measured)
 

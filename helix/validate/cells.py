@@ -12,7 +12,7 @@ from helix.gate import fold_repeats, repeat_states, task_of
 from helix.labels import Cell as Place
 from helix.labels import Label
 from helix.model.validation import VALIDATION_SCHEMA_VERSION, Disagreement, Kind, Word
-from helix.model.verdict import CellState, MatrixVerdictFile
+from helix.model.verdict import MACHINERY_CAUSES, CellState, MatrixVerdictFile
 from helix.runs import RunFiles
 
 REPORT = "report.html"
@@ -24,7 +24,7 @@ class Cell:
     """One criterion on one trace, repeats folded; `human` is None without a label.
 
     `cluster` is what goes together: the trace's task, else the trace. `adjudicated` is False
-    where nobody answered.
+    where machinery left it undecided: nobody answered, or repeats disagree (METHOD 8).
     """
 
     trace: str
@@ -77,8 +77,15 @@ def cells_of(run: RunFiles, labels: Mapping[Place, Word]) -> list[Cell]:
 def _folded(
     repeats: list[MatrixVerdictFile], criterion: str, replicates: int
 ) -> tuple[CellState, bool]:
-    states = repeat_states(repeats, criterion, replicates)
-    return fold_repeats(states)[0], any(criterion not in line.not_adjudicated for line in repeats)
+    state, flapping = fold_repeats(repeat_states(repeats, criterion, replicates))
+    return state, not flapping and any(_answered(line, criterion) for line in repeats)
+
+
+def _answered(line: MatrixVerdictFile, criterion: str) -> bool:
+    """Whether a line says something of a criterion, if only that it cannot be decided."""
+    causes = {verdict.criterion_id: verdict.cause for verdict in line.verdicts}
+    lost = criterion in line.not_adjudicated or criterion not in line.dense_map
+    return not lost and causes.get(criterion) not in MACHINERY_CAUSES
 
 
 def by_criterion(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
@@ -130,7 +137,7 @@ def _kinds(cells: Iterable[Cell]) -> Iterator[tuple[Cell, Kind]]:
     for cell in cells:
         if cell.compared and not cell.right:
             yield cell, "false-pass" if cell.state == "pass" else "false-fail"
-        elif cell.human in DECIDED and not cell.decided:
+        elif cell.human in DECIDED and not cell.decided and cell.adjudicated:
             yield cell, "over-abstain"
         elif cell.human == "cannot-decide" and cell.decided:
             yield cell, "under-abstain"

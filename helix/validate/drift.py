@@ -61,8 +61,11 @@ class Anchors:
 
 def _changes(cells: Sequence[Cell], first: Reading) -> dict[str, Change]:
     before = {(trace, criterion): state for trace, criterion, state in first.states}
-    then = [replace(c, state=before.get((c.trace, c.criterion), "uncertain")) for c in cells]
-    pairs = list(zip(then, cells, strict=True))
+    pairs = [
+        (replace(cell, state=before[cell.trace, cell.criterion]), cell)
+        for cell in cells
+        if cell.adjudicated and (cell.trace, cell.criterion) in before
+    ]
     both = [(a, b) for a, b in pairs if a.compared and b.compared]
     found = {
         "tpr": _change([(a, b) for a, b in both if b.human == "pass"], _right),
@@ -92,6 +95,8 @@ def _undecided(cell: Cell) -> bool:
 
 
 def _reading(cells: Sequence[Cell], at: str, replicate: int) -> Reading:
+    # What machinery lost is no abstention, and would look like drift.
+    cells = [cell for cell in cells if cell.adjudicated]
     compared = [cell for cell in cells if cell.compared]
     return Reading(
         schema_version=VALIDATION_SCHEMA_VERSION,

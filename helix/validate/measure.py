@@ -132,13 +132,13 @@ def _rate(k: int, n: int, share: Share) -> Rate:
 
 
 def _abstained(labelled: Iterable[Cell]) -> Abstained:
-    over = [cell for cell in labelled if cell.human in DECIDED and not cell.decided]
-    open_ = [cell for cell in labelled if cell.human == "cannot-decide"]
+    cells = [(cell.human in DECIDED, cell) for cell in labelled]
+    answered = [(people, cell.decided) for people, cell in cells if cell.adjudicated]
     return Abstained(
-        over=len(over),
-        under=sum(cell.decided for cell in open_),
-        agreed=sum(not cell.decided for cell in open_),
-        not_adjudicated=sum(not cell.adjudicated for cell in over),
+        over=answered.count((True, False)),
+        under=answered.count((False, True)),
+        agreed=answered.count((False, False)),
+        not_adjudicated=len(cells) - len(answered),
     )
 
 

@@ -113,7 +113,7 @@ def test_each_abstention_is_counted_in_its_kind() -> None:
         (None, "uncertain", 9),
     )
     away = found.abstained
-    assert (away.over, away.under, away.agreed) == (3, 3, 4)
+    assert (away.over, away.under, away.agreed, away.not_adjudicated) == (3, 3, 4, 0)
     assert (found.coverage.k, found.coverage.n) == (5, 8)
     assert found.labels == {"pass": 7, "fail": 1, "cannot-decide": 7}
 

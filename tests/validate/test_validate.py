@@ -210,7 +210,22 @@ def test_a_cell_whose_repeat_has_no_line_is_undecided_as_it_is_at_the_gate(desk:
     lines = file.read_text("utf-8").splitlines(keepends=True)
     file.write_text("".join(lines[:1] + lines[2:]), "utf-8")
     found = desk.validate({**HELD_OUT, "run": str(desk.folder / "run0")}).validation
-    assert found is not None and found.overall.abstained.over == 4
+    assert found is not None
+    assert (found.overall.abstained.over, found.overall.abstained.not_adjudicated) == (3, 1)
+
+
+def test_what_an_outage_left_undecided_is_no_abstention_and_no_agreement(tmp_path: Path) -> None:
+    gone = [("pass", 3), ("cannot-decide", 2)]
+    said = cases(
+        ("pass", "pass", 5), ("fail", "fail", 5), ("uncertain", "pass", 1),
+        ("uncertain", "cannot-decide", 4), *(("nothing", human, n) for human, n in gone),
+    )  # fmt: skip
+    found = Desk(tmp_path, said).validate({"labels": ["labels.jsonl"], "split": "all"})
+    assert found.validation is not None
+    away = found.validation.overall.abstained
+    assert (away.over, away.under, away.agreed, away.not_adjudicated) == (1, 0, 4, 5)
+    assert [told.kind for told in found.disagreements] == ["over-abstain"]
+    assert found.validation.overall.coverage.n == 5 + 5 + 1 + 3
 
 
 def test_two_runs_are_compared_on_the_same_labels(desk: Desk) -> None:
@@ -287,6 +302,16 @@ def test_anchors_tell_a_judge_that_drifted(desk: Desk) -> None:
     assert [name for name, change in now.changes.items() if change.moved] == ["tpr"]
     assert now.readings == 3
     assert not (desk.folder / "state/validation/ledger.jsonl").exists()
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_an_outage_is_no_drift(desk: Desk, first: bool) -> None:
+    anchors: dict[str, Any] = {"anchors": ["labels.jsonl"]}
+    for away in (first, not first):
+        desk.notes(*([("pass", "nothing", 40)] if away else []))
+        found = drift(desk.validate(anchors).validation)
+    assert set(found.changes) == {"tpr", "tnr", "undecided"}
+    assert not any(change.moved for change in found.changes.values())
 
 
 def test_labels_are_anchors_or_a_test_and_not_both_unless_it_is_recorded(desk: Desk) -> None:
