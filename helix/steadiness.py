@@ -1,4 +1,4 @@
-"""Which rows a judge without temperature 0 was measured stable on, kept under `paths.state` (42).
+"""Which rows a judge without temperature 0 was measured stable on (METHOD 42).
 
 `helix audit variance --keep` writes them and every run reads those of its own pipeline, as it does
 the standings of `validate`. A change of judge, verifier, prompt or row leaves nothing measured.

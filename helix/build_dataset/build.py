@@ -1,4 +1,4 @@
-"""`helix build-dataset`: candidates of runs, and traces picked by hand, into a dataset (58, 62)."""
+"""`helix build-dataset`: candidates of runs and picked traces into a dataset (METHOD 58, 62)."""
 
 from __future__ import annotations
 

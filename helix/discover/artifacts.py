@@ -137,7 +137,7 @@ def _categories(found: Discovered) -> dict[str, Any]:
 
 
 def _failures(determinations: Iterable[Determination]) -> Iterator[FailureLine]:
-    """Yield what diagnostics should look at: cut recordings, fixables, infrastructure (52, 82)."""
+    """Yield what diagnostics should look at: cut recordings, fixables, outages (METHOD 52, 82)."""
     for one in determinations:
         if one.cause == "truncated":
             text = one.outcome or "cut off"

@@ -1,4 +1,4 @@
-"""Asking a determiner: batch by batch, about half of what failed, until nothing new comes (53, 54).
+"""Asking a determiner: about half of what failed, until nothing new comes (METHOD 53, 54).
 
 pilot ─► determine ─► is it saturated? ─► the next batch, rebalanced ─► …
 """

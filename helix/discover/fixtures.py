@@ -1,4 +1,4 @@
-"""Traces on which each compiled row fires and does not, and whether they were held out (55)."""
+"""Traces on which each compiled row fires and does not, held out or not (METHOD 55)."""
 
 from __future__ import annotations
 

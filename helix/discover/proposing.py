@@ -1,4 +1,4 @@
-"""From categories to criteria: the simplest check that separates, else a row for a judge (55).
+"""From categories to criteria: the simplest check that separates, or a judge's row (METHOD 55).
 
 A row is observed only if its check fires on a broken trace, passes on a healthy one, and fires on
 no healthy one. Everything else is inferred: kept as a guard, and it does not gate.
@@ -78,7 +78,7 @@ class Proposed:
 
 
 def discriminates(trial: Trial, broken: Iterable[str], healthy: frozenset[str]) -> bool:
-    """Whether a check fires on a broken trace, passes on a healthy one, fires on none (55)."""
+    """Whether a check fires on a broken trace, passes on a healthy one, fails none (METHOD 55)."""
     fires = trial.fails.keys()
     kept = not healthy.isdisjoint(trial.passes)
     return kept and not fires.isdisjoint(broken) and healthy.isdisjoint(fires)

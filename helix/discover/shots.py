@@ -1,4 +1,4 @@
-"""What a judge is shown for a mined row: the places that were cited, TRAIN examples (39, 62)."""
+"""What a judge is shown for a mined row: cited places of TRAIN traces (METHOD 39, 62)."""
 
 from __future__ import annotations
 

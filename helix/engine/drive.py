@@ -32,8 +32,6 @@ Conversation = Generator[Request, Answer, T]
 EndsTheRun = (CacheError, BackendError, PinError)
 EventKind = Literal["begin", "asking", "waiting", "answered", "done", "stopping"]
 _BREATHE_EVERY = 16
-
-
 Steps = Conversation[T] | Distant[T]
 
 

@@ -345,7 +345,7 @@ def flaps(lines: Sequence[MatrixVerdictFile], criterion: str) -> bool:
 
 
 def unsteady(lines: Sequence[MatrixVerdictFile], criterion: str) -> bool:
-    """Whether a cell rests on a judge without temperature 0 that was not measured stable (42).
+    """Whether a cell rests on a judge without temperature 0, not measured stable (METHOD 42).
 
     Stable are five repeats or more that were all adjudicated and all say the same.
     """

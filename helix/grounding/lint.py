@@ -237,7 +237,7 @@ def _accounted(line: MatrixVerdictFile) -> Iterator[Found]:
 
 
 def _walked(line: MatrixVerdictFile, trace: Trace | None) -> Iterator[Found]:
-    """Yield what a judged line lacks of the walk; an agent that did nothing has no steps (36)."""
+    """Yield what a judged line lacks of the walk; who did nothing has no steps (METHOD 36)."""
     judged = any(v.produced_by == "judge" for v in line.verdicts)
     if not judged or not line.fidelity.complete:
         return

@@ -33,8 +33,6 @@ KEYS: Mapping[Part, tuple[str, str]] = {
     "subject": ("improve.command", "improve.call"),
     "engineer": ("improve.engineer_command", "improve.engineer_call"),
 }
-
-
 _NAMED = 5
 
 

@@ -243,7 +243,7 @@ class _Floor:
 
 
 def _built(said: SaidDetection, refs: tuple[Ref, ...], kinds: set[str]) -> Detection:
-    """Return a detection as it stands; what it was said to follow from may have fallen (51)."""
+    """Return a detection as it stands; what it follows from may have fallen (METHOD 51)."""
     assumptions = tuple(
         msgspec.structs.replace(a, status="unverified") if a.status == "verified" else a
         for a in said.assumptions

@@ -58,7 +58,7 @@ def adjudicate(job: Job, settings: Settings) -> Line:
 
 
 def incomplete(job: Job, settings: Settings, reason: str) -> Adjudicated:
-    """Return the line of a trace that code finds cut off: no verdicts, a capture fault (35)."""
+    """Return the line of a trace that code finds cut off: no verdicts (METHOD 35)."""
     line = MatrixVerdictFile(
         trajectory_id=job.trace.id,
         replicate=job.replicate,
@@ -75,7 +75,7 @@ def incomplete(job: Job, settings: Settings, reason: str) -> Adjudicated:
 
 
 def _cut_off(judged: Judged, residual: Sequence[Criterion], reason: str) -> Judged:
-    """Return a judge's word that the trace is cut off: no judged row is decided by it (35).
+    """Return a judge's word that the trace is cut off: it decides no judged row (METHOD 35).
 
     What code decided stands: no reply may change it, and the gate is incomplete all the same.
     """

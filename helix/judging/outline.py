@@ -1,4 +1,4 @@
-"""What a determiner is shown of one trace: all of it, or its outline where it is too large (49)."""
+"""What a determiner is shown of one trace: all of it, or an outline (METHOD 49)."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ class Memory:
 
 
 def entries_for(state: str | Path, stage: Lifecycle) -> tuple[tuple[Entry, ...], tuple[Fault, ...]]:
-    """Return the entries that a run of a stage loads, and the faults of those it cannot (80)."""
+    """Return the entries that a run of a stage loads, and the faults of others (METHOD 80)."""
     entries, faults = Memory(state).read()
     return tuple(e for e in entries if e.lifecycle in (stage, "general")), faults
 

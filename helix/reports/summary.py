@@ -151,7 +151,7 @@ def sentence(text: str) -> str:
 
 
 def examined(card: Scorecard) -> str:
-    """Return how much was looked at: traces, criteria; and that Helix looked at itself (81)."""
+    """Return how much was looked at: traces, criteria, and whether it was Helix (METHOD 81)."""
     traces = card.traces
     of = f" of {traces.found:,} found" if traces.found != traces.evaluated else ""
     own = "; the subject is Helix itself, which is no independent judge of it"
