@@ -64,7 +64,30 @@ class RunFiles:
 
     def lines(self) -> Iterator[MatrixVerdictFile]:
         """Yield the verdict lines in plan order."""
-        return _rows(self.folder / "verdicts.jsonl", MatrixVerdictFile)
+        return _rows(self._verdicts, MatrixVerdictFile)
+
+    def blocks(self) -> Iterator[tuple[str, int, int]]:
+        """Yield each trace that has lines, in plan order, and at which byte they begin and end."""
+        start = end = 0
+        read = _sized(self._verdicts, MatrixVerdictFile)
+        for trace, group in groupby(read, key=lambda pair: pair[1].trajectory_id):
+            start, end = end, end + sum(size for size, _ in group)
+            yield trace, start, end
+
+    def block(self, start: int, end: int) -> list[MatrixVerdictFile]:
+        """Read the lines between two bytes that `blocks` named."""
+        try:
+            with open(self._verdicts, "rb") as file:
+                file.seek(start)
+                lines = file.read(end - start).split(b"\n")
+        except OSError as error:
+            raise ArtifactError(f"{self._verdicts} cannot be read: {error.strerror}") from None
+        where = f"{self._verdicts}, byte {start}"
+        return [_read(where, x, MatrixVerdictFile, VERDICT_SCHEMA_VERSION) for x in lines if x]
+
+    @property
+    def _verdicts(self) -> Path:
+        return self.folder / "verdicts.jsonl"
 
     def determinations(self) -> Iterator[Determination]:
         """Yield what discover said of each trace, in plan order."""
@@ -124,10 +147,16 @@ def _runs_in(folder: Path) -> str:
 
 
 def _rows(path: Path, kind: type[T]) -> Iterator[T]:
+    return (row for _, row in _sized(path, kind))
+
+
+def _sized(path: Path, kind: type[T]) -> Iterator[tuple[int, T]]:
+    """Yield each line with the number of its bytes."""
     try:
         with open(path, "rb") as file:
             for number, line in enumerate(file, 1):
-                yield _read(f"{path}, line {number}", line, kind, VERDICT_SCHEMA_VERSION)
+                where = f"{path}, line {number}"
+                yield len(line), _read(where, line, kind, VERDICT_SCHEMA_VERSION)
     except OSError as error:
         raise ArtifactError(f"{path} cannot be read: {error.strerror}") from None
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
+from itertools import islice
+from textwrap import indent
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from helix.model.config import Verbosity
 from helix.model.scorecard import Scorecard
-from helix.reports.comparison import ABSENT, WORST_FIRST, Change, Comparison, Moved, Paired, Setting
+from helix.reports.comparison import ABSENT, Comparison, Paired, Setting
+from helix.reports.moved import WORST_FIRST, Change, Moved
 from helix.reports.run import CellView
 from helix.reports.summary import judge_line, listed
 from helix.reports.textpage import TextPage
@@ -104,11 +107,9 @@ def _plan(page: TextPage, settings: Sequence[Setting], bounds: Bounds) -> None:
     page.gap()
 
 
-def _left(
-    page: TextPage, things: Sequence[Any], most: int | None, word: str, indent: int = 0
-) -> None:
-    left = len(things) - len(things[:most])
-    if left:
+def _left(page: TextPage, things: Sized, most: int | None, word: str, indent: int = 0) -> None:
+    left = 0 if most is None else len(things) - most
+    if left > 0:
         page.line((f"and {left:,} {word}; -v shows them", "dim"), indent=indent)
 
 
@@ -155,10 +156,10 @@ def _cells(
         notes += [] if row.row.row.gating else ["not gating"]
         name, severity = one_line(row.row.id), one_line(row.row.row.severity)
         page.line(f"{severity}  ", (name, "bold"), (f"  {', '.join(notes)}", "dim"), indent=2)
-        for one in moved[: bounds.traces]:
+        for one in islice(moved, bounds.traces):
             _cell(page, one)
         _left(page, moved, bounds.traces, "more", indent=4)
-        page.whole(f"    {select(row.row.id, list(dict.fromkeys(m.trace for m in moved)))}")
+        page.whole(f"    {select(row.row.id, moved.traces())}")
     _left(page, rows, bounds.rows, "more criteria")
     page.gap()
 
@@ -210,8 +211,21 @@ def _closing(page: TextPage, found: Comparison) -> None:
         page.line(page.state("incomplete", "nothing is in both runs, so nothing was compared"))
 
 
-def comparison_json(found: Comparison, names: tuple[str, str]) -> dict[str, Any]:
-    """Return the comparison as plain values: every cell that is not the same, in suite order."""
+def comparison_json(found: Comparison, names: tuple[str, str]) -> Iterator[str]:
+    """Yield the comparison as JSON, piece by piece; last every cell that moved, in suite order."""
+    yield _json(_head(found, names)).removesuffix("\n}") + ',\n  "cells": ['
+    between = ""
+    for cell in _moved(found):
+        yield between + "\n" + indent(_json(cell), "    ")
+        between = ","
+    yield "\n  ]\n}\n" if between else "]\n}\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, allow_nan=False)
+
+
+def _head(found: Comparison, names: tuple[str, str]) -> dict[str, Any]:
     return {
         "schemaVersion": COMPARISON_SCHEMA_VERSION,
         "before": _card(found.before, names[0]),
@@ -236,15 +250,11 @@ def comparison_json(found: Comparison, names: tuple[str, str]) -> dict[str, Any]
             {
                 "criterionId": row.row.id,
                 "anotherQuestion": row.other,
-                "counts": {
-                    change: sum(m.change == change for m in row.moved) for change in WORST_FIRST
-                }
-                | {"same": row.same},
+                "counts": row.counts,
                 "paired": None if row.paired is None else _paired(row.paired),
             }
             for row in found.rows
         ],
-        "cells": list(_moved(found)),
     }
 
 

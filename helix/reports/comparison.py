@@ -7,22 +7,20 @@ task, so it is counted and told.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from helix.model.plan import Plan
 from helix.model.scorecard import Scorecard
-from helix.reports.run import CellView, RowView, row_views, trace_view, weight
+from helix.reports.moved import WORST_FIRST, Change, MovedCells, is_worse
+from helix.reports.run import CellView, RowView, weight
+from helix.reports.sides import Cells, Side
 from helix.runs import RunFiles
-from helix.stats import Difference, mcnemar, paired_difference
+from helix.stats import Difference, mcnemar, mean_difference
 
-Change = Literal[
-    "broken", "newlyUncertain", "newlyDecided", "scope", "fixed", "cause", "wording", "same"
-]
-WORST_FIRST: Final[tuple[Change, ...]] = Change.__args__  # type: ignore[attr-defined]
 ROWS_TELL = ("criteria", "versions", "examples")
 PLAN_FIRST = (
     "judge",
@@ -34,7 +32,6 @@ PLAN_FIRST = (
     "select",
     "subject",
 )
-Key = tuple[str, int]
 ABSENT: Final = object()
 
 
@@ -45,24 +42,6 @@ class Setting:
     path: str
     before: Any
     after: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """One cell that is not in both runs the same."""
-
-    trace: str
-    replicate: int
-    change: Change
-    before: CellView
-    after: CellView
-
-    @property
-    def worse(self) -> bool:
-        """Whether it fails now and did not, or passed or did not apply and is undecided now."""
-        if self.after.state == self.before.state:
-            return False
-        return self.after.state in ("fail", "uncertain") and self.before.state != "fail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +61,22 @@ class Paired:
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """One criterion of both runs; `other` says that it was another question."""
+    """One criterion of both runs; `other` says that it was another question.
+
+    `same` and `worse` are how many cells did not move and how many got worse.
+    """
 
     row: RowView
     other: bool
-    moved: tuple[Moved, ...]
+    moved: MovedCells
     same: int
+    worse: int
     paired: Paired | None
+
+    @property
+    def counts(self) -> dict[Change, int]:
+        """How many cells changed how."""
+        return {change: self.moved.count_of(change) for change in WORST_FIRST} | {"same": self.same}
 
 
 @dataclass(frozen=True)
@@ -114,14 +102,13 @@ class Comparison:
     @cached_property
     def counts(self) -> dict[Change, int]:
         """How many cells of both runs changed how."""
-        found = Counter(moved.change for row in self.rows for moved in row.moved)
-        found["same"] = sum(row.same for row in self.rows)
-        return {change: found[change] for change in WORST_FIRST}
+        counts = [row.counts for row in self.rows]
+        return {change: sum(one[change] for one in counts) for change in WORST_FIRST}
 
-    @cached_property
+    @property
     def worse(self) -> int:
         """How many cells got worse."""
-        return sum(moved.worse for row in self.rows for moved in row.moved)
+        return sum(row.worse for row in self.rows)
 
     @property
     def aligned(self) -> bool:
@@ -135,129 +122,111 @@ class Comparison:
         moved = any(row.moved or row.other for row in self.rows)
         return self.aligned and not self.plan and not moved
 
-    def of(self, change: Change) -> list[tuple[RowChange, list[Moved]]]:
+    def of(self, change: Change) -> list[tuple[RowChange, MovedCells]]:
         """Return the rows that have cells of a change, the gravest row first, with those cells."""
-        found = [(row, [m for m in row.moved if m.change == change]) for row in self.rows]
-        return sorted(
-            ((row, moved) for row, moved in found if moved), key=lambda pair: weight(pair[0].row)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """One run, read whole: its cells by trace and repeat, and each chosen trace's digest."""
-
-    plan: Plan
-    card: Scorecard
-    cells: dict[Key, dict[str, CellView]]
-    digests: dict[str, str]
-    tasks: dict[str, str]
-
-    @property
-    def ids(self) -> list[str]:
-        return list(dict.fromkeys(name for name, _ in self.cells))
-
-    @property
-    def names(self) -> list[str]:
-        """The traces by name; a repeat that is not the first is one of its own."""
-        return [f"{name} · repeat {at}" if at else name for name, at in self.cells]
-
-    @property
-    def rows(self) -> list[str]:
-        return [row.criterion_id for row in self.card.criteria]
+        found = [(row, row.moved.of(change)) for row in self.rows if row.counts[change]]
+        return sorted(found, key=lambda pair: weight(pair[0].row))
 
 
 def compare(before: RunFiles, after: RunFiles) -> Comparison:
-    """Return what changed from one finished run to another."""
-    first, second = _read(before), _read(after)
-    _fill(first, second)
-    _fill(second, first)
+    """Return what changed from one finished run to another.
+
+    Memory follows the manifests; the cells that are not the same are read again when looked at.
+    """
+    first, second = Side(before), Side(after)
     versions = [side.plan.decides.get("versions", {}) for side in (first, second)]
-    rows, pairs = [], dict[str, list[tuple[bool, bool]]]()
-    for view in row_views(second.card, ()):
-        if view.id not in first.rows:
-            continue
-        other = versions[0].get(view.id) != versions[1].get(view.id)
-        row, own = _row(view, first, second, other)
-        rows.append(row)
-        for task, found in own.items():
-            pairs.setdefault(task, []).extend(() if other else found)
-    both = set(first.ids) & set(second.ids)
+    ids = [[row.id for row in side.rows] for side in (first, second)]
+    rows = [
+        _Row(view, versions[0].get(view.id) != versions[1].get(view.id), first, second)
+        for view in second.rows
+        if view.id in ids[0]
+    ]
+    apart = _walk(first, second, rows)
     return Comparison(
         before=first.card,
         after=second.card,
         plan=tuple(_settings(first.plan.decides, second.plan.decides)),
-        rows=tuple(rows),
-        rows_added=_without(second.rows, first.rows),
-        rows_removed=_without(first.rows, second.rows),
-        traces=len(both),
-        traces_added=_without(second.names, first.names),
-        traces_removed=_without(first.names, second.names),
-        traces_changed=tuple(
-            name
-            for name in second.ids
-            if name in both and first.digests.get(name) != second.digests.get(name)
-        ),
-        overall=_paired({task: found for task, found in pairs.items() if found}),
+        rows=tuple(row.finish() for row in rows),
+        rows_added=tuple(name for name in ids[1] if name not in ids[0]),
+        rows_removed=tuple(name for name in ids[0] if name not in ids[1]),
+        traces=apart.both,
+        traces_added=tuple(apart.added),
+        traces_removed=tuple(apart.removed),
+        traces_changed=tuple(apart.changed),
+        overall=_paired(row for row in rows if not row.other),
     )
 
 
-def _row(
-    view: RowView, first: _Side, second: _Side, other: bool
-) -> tuple[RowChange, dict[str, list[tuple[bool, bool]]]]:
-    """Return what became of a criterion, and its pairs by task."""
-    both = [
-        (key, first.cells[key][view.id], cells[view.id])
-        for key, cells in second.cells.items()
-        if view.id in cells and view.id in first.cells.get(key, ())
-    ]
-    own: dict[str, list[tuple[bool, bool]]] = {}
-    for (trace, _), before, after in both:
-        if {before.state, after.state} <= {"pass", "fail"}:
-            pair = (after.state == "pass", before.state == "pass")
-            own.setdefault(second.tasks.get(trace, trace), []).append(pair)
-    moved = [Moved(*key, _change(a, b), a, b) for key, a, b in both]
-    apart = tuple(one for one in moved if one.change != "same")
-    paired = None if other else _paired(own)
-    return RowChange(view, other, apart, len(moved) - len(apart), paired), own
+class _Row:
+    """A criterion of both runs while its cells are counted.
+
+    Of a cell that passes or fails in both, five bytes stay: its task, and 1 if the second run alone
+    passes, −1 if the first alone does, else 0.
+    """
+
+    def __init__(self, view: RowView, other: bool, first: Side, second: Side) -> None:
+        self.view, self.other = view, other
+        self.same = self.worse = 0
+        self.moved = MovedCells(view.id, first, second)
+        self.tasks, self.gaps = array("I"), array("b")
+
+    def add(self, place: int, repeat: int, task: int, both: tuple[Cells, Cells]) -> None:
+        """Take in the cell of a trace at a place of the second run, if both runs have the cell."""
+        old, new = (cells.get(self.view.id) for cells in both)
+        if old is None or new is None:
+            return
+        if {old.state, new.state} <= {"pass", "fail"}:
+            self.tasks.append(task)
+            self.gaps.append((new.state == "pass") - (old.state == "pass"))
+        change = _change(old, new)
+        if change == "same":
+            self.same += 1
+        else:
+            self.moved.add(place, repeat, change)
+            self.worse += is_worse(old, new)
+
+    def finish(self) -> RowChange:
+        """Return what became of the criterion."""
+        paired = None if self.other else _paired([self])
+        return RowChange(self.view, self.other, self.moved, self.same, self.worse, paired)
 
 
-def _read(run: RunFiles) -> _Side:
-    card = run.scorecard()
-    rows = row_views(card, ())
-    chosen = [entry for entry in run.manifest() if entry.selected]
-    cells = {
-        (line.trajectory_id, line.replicate): {
-            cell.row.id: cell for cell in trace_view(0, line, rows, {}).cells
-        }
-        for line in run.lines()
-    }
-    return _Side(
-        run.plan(),
-        card,
-        cells,
-        {entry.id: entry.digest for entry in chosen},
-        {entry.id: entry.task or entry.id for entry in chosen},
-    )
+@dataclass(slots=True)
+class _Apart:
+    """How many traces both runs have, and the names of those that one lacks or that changed."""
+
+    both: int = 0
+    added: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
 
 
-def _fill(side: _Side, other: _Side) -> None:
-    """Add the traces that were chosen and have no line: they wait or broke, so are undecided."""
-    held = {name for name, _ in side.cells}
-    rows = row_views(side.card, ())
-    for name in side.digests:
-        if name not in held:
-            for key in [key for key in other.cells if key[0] == name] or [(name, 0)]:
-                side.cells[key] = {row.id: _nobody(row) for row in rows}
-
-
-def _without(names: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
-    left = set(others)
-    return tuple(name for name in names if name not in left)
-
-
-def _nobody(row: RowView) -> CellView:
-    return CellView(row, "uncertain", "incomplete", None, None, (), "the trace has no verdicts")
+def _walk(first: Side, second: Side, rows: Sequence[_Row]) -> _Apart:
+    """Compare trace by trace; one that was chosen and has no line is undecided in every row."""
+    found, tasks, fewer = _Apart(), dict[str, int](), dict[int, list[str]]()
+    for place in second.places():
+        entry, new = second.chosen[place], second.repeats(place)
+        at = first.chosen.place(entry.id)
+        if at is None:
+            found.added += second.named(place, new or (0,))
+            continue
+        found.both += 1
+        if first.chosen[at].digest != entry.digest:
+            found.changed.append(entry.id)
+        old = first.repeats(at) or dict.fromkeys(new or (0,), first.nobody)
+        new = new or dict.fromkeys(old, second.nobody)
+        found.added += second.named(place, (repeat for repeat in new if repeat not in old))
+        if old.keys() - new.keys():
+            fewer[at] = list(first.named(at, (repeat for repeat in old if repeat not in new)))
+        task = tasks.setdefault(entry.task, place) if entry.task else place
+        for repeat in new:
+            for row in rows if repeat in old else ():
+                row.add(place, repeat, task, (old[repeat], new[repeat]))
+    for at in first.places():
+        if second.chosen.place(first.chosen[at].id) is None:
+            found.removed += first.named(at, first.repeats(at) or (0,))
+        found.removed += fewer.get(at, ())
+    return found
 
 
 def _change(before: CellView, after: CellView) -> Change:
@@ -275,13 +244,19 @@ def _change(before: CellView, after: CellView) -> Change:
     return "broken" if after.state == "fail" else "fixed"
 
 
-def _paired(clusters: Mapping[str, Sequence[tuple[bool, bool]]]) -> Paired:
-    pairs = [pair for cluster in clusters.values() for pair in cluster]
-    fixed = sum(after and not before for after, before in pairs)
-    broken = sum(before and not after for after, before in pairs)
-    test = mcnemar(broken, fixed)
+def _paired(rows: Iterable[_Row]) -> Paired:
+    clusters: dict[int, array[int]] = {}
+    for row in rows:
+        for task, gap in zip(row.tasks, row.gaps, strict=True):
+            held = clusters.get(task)
+            if held is None:
+                held = clusters[task] = array("b")
+            held.append(gap)
+    counts = Counter(gap for held in clusters.values() for gap in held)
+    test = mcnemar(counts[-1], counts[1])
     exact = None if test is None else test.exact_p
-    return Paired(len(pairs), broken, fixed, exact, paired_difference(clusters))
+    difference = mean_difference(clusters)
+    return Paired(counts.total(), counts[-1], counts[1], exact, difference)
 
 
 def _settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Setting]:

@@ -23,7 +23,7 @@ from helix.stats.intervals import (
     median_interval,
     wilson,
 )
-from helix.stats.paired import Difference, McNemar, mcnemar, paired_difference
+from helix.stats.paired import Difference, McNemar, mcnemar, mean_difference, paired_difference
 from helix.stats.repeats import pass_at_k, pass_hat_k
 from helix.stats.sizes import needed_for_flips, needed_for_width, needed_to_show, needed_to_tell
 from helix.stats.variance import (
@@ -72,6 +72,7 @@ __all__ = [
     "krippendorff_alpha",
     "lang_reiczigel",
     "mcnemar",
+    "mean_difference",
     "mean_excess",
     "mean_share",
     "median_interval",

@@ -85,10 +85,9 @@ def remaining(clusters: Clusters, variance: float) -> float:
     variance is 0, or all items are of one cluster, nothing tells how clusters differ: then it is
     the number of clusters. Source: Miller, arXiv 2411.00640.
     """
-    kept = [cluster for cluster in clusters.values() if cluster]
-    n = sum(map(len, kept))
-    if variance <= 0 or len(kept) < 2:
-        return float(len(kept))
+    n, kept = sum(map(len, clusters.values())), sum(map(bool, clusters.values()))
+    if variance <= 0 or kept < 2:
+        return float(kept)
     error = clustered_error(clusters) or 0.0
     return n / max(1.0, error * error * n / variance)
 
@@ -98,12 +97,12 @@ def clustered_error(clusters: Clusters) -> float | None:
 
     √Σ_c(Σ_{i∈c}(s_i − s̄))² / n. Source: Miller, arXiv 2411.00640.
     """
-    values = [v for cluster in clusters.values() for v in cluster]
-    if not values:
+    n = sum(map(len, clusters.values()))
+    if not n:
         return None
-    mean = sum(values) / len(values)
+    mean = sum(v for cluster in clusters.values() for v in cluster) / n
     total = sum(sum(v - mean for v in cluster) ** 2 for cluster in clusters.values())
-    return math.sqrt(total) / len(values)
+    return math.sqrt(total) / n
 
 
 def clustered_share(clusters: Clusters) -> Share:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from helix.stats.intervals import Interval, clustered_error, remaining, z_of
 
@@ -48,20 +49,30 @@ def paired_difference(
 ) -> Difference | None:
     """Return (rate of the first − rate of the second) over pairs, grouped by task; None without.
 
-    The error is clustered (Miller, arXiv 2411.00640). The interval adds one item to each kind of
+    See `mean_difference`.
+    """
+    grouped = {task: [int(a) - int(b) for a, b in pairs] for task, pairs in clusters.items()}
+    return mean_difference(grouped, confidence)
+
+
+def mean_difference(
+    clusters: Mapping[Any, Sequence[int]], confidence: float = 0.95
+) -> Difference | None:
+    """Return the mean of what paired items differ by, grouped by task; None without an item.
+
+    An item is 1 where the first alone got it right, −1 where the second alone did, else 0. The
+    error is clustered (Miller, arXiv 2411.00640). The interval adds one item to each kind of
     discordant pair, which holds for small samples too (Bonett & Price 2012), on the number of
     pairs that clusters leave.
     """
-    pairs = [pair for cluster in clusters.values() for pair in cluster]
-    if not pairs:
+    n = sum(map(len, clusters.values()))
+    if not n:
         return None
-    n = len(pairs)
-    ahead = sum(a and not b for a, b in pairs)
-    behind = sum(b and not a for a, b in pairs)
+    ahead = sum(v == 1 for cluster in clusters.values() for v in cluster)
+    behind = sum(v == -1 for cluster in clusters.values() for v in cluster)
     value = (ahead - behind) / n
-    grouped = {task: [float(a) - float(b) for a, b in c] for task, c in clusters.items()}
-    error = clustered_error(grouped) or 0.0
-    size = remaining(grouped, (ahead + behind) / n - value**2)
+    error = clustered_error(clusters) or 0.0
+    size = remaining(clusters, (ahead + behind) / n - value**2)
     first, second = (ahead / n * size + 1) / (size + 2), (behind / n * size + 1) / (size + 2)
     middle = first - second
     half = z_of(confidence) * math.sqrt((first + second - middle**2) / (size + 2))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shlex
@@ -166,8 +165,8 @@ def _compare(argv: Sequence[str]) -> ExitCode:
     found = compare(finished(args.before), finished(args.after))
     names = (args.before, args.after)
     if args.json:
-        page = json.dumps(comparison_json(found, names), indent=2, allow_nan=False)
-        console.say(page)
+        for part in comparison_json(found, names):
+            console.say_bytes(part.encode("ascii"))
     else:
         text = partial(comparison_text, found, names, _selector, args.verbosity or "normal")
         console.say_bytes(for_this_console(text))
