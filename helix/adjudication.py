@@ -5,7 +5,7 @@ Whoever carries a run out, in this process or in another, begins each trace here
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -15,7 +15,7 @@ from helix.engine.drive import Job
 from helix.judging import Adjudicated, adjudicate
 from helix.judging import Job as TraceJob
 from helix.model.lines import encode_line
-from helix.model.manifest import ManifestEntry, Survey
+from helix.model.manifest import ManifestEntry
 from helix.model.sidelines import CandidateLine, DecisionLine, FailureLine
 from helix.model.trace import Trace
 from helix.model.verdict import MatrixVerdictFile
@@ -41,12 +41,12 @@ class Bench:
     context: CheckContext
 
     @classmethod
-    def of(cls, prepared: Prepared, survey: Survey) -> Bench:
-        """Return the bench of a run over what the survey saw."""
+    def of(cls, prepared: Prepared, tools: Collection[str], roles: Collection[str]) -> Bench:
+        """Return the bench of a run whose survey saw these tools and roles."""
         context = CheckContext(
             inventory=frozenset(prepared.settings.packet.tools),
-            seen=frozenset(survey.tools),
-            roles=frozenset(survey.roles),
+            seen=frozenset(tools),
+            roles=frozenset(roles),
             complete_channels=prepared.config.subject.complete_channels,
         )
         return cls(prepared, context)

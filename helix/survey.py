@@ -69,6 +69,11 @@ def routed(trace: Trace, subject: SubjectConfig) -> Trace:
     return trace
 
 
+def changed(file: str) -> TraceError:
+    """Return the error of an input that is no longer what was surveyed."""
+    return TraceError(f"{file} changed while it was being evaluated; run it again")
+
+
 def choose(
     survey: Survey, config: Config, sampler: Any, failed: frozenset[str] | None = None
 ) -> Survey:

@@ -15,7 +15,6 @@ from helix.engine.drive import Event, Job, Outcome, run_jobs
 from helix.engine.limits import Limits, share_of
 from helix.engine.spool import Spool
 from helix.engine.store import open_store
-from helix.errors import TraceError
 from helix.ingest import Input
 from helix.judging import Adjudicated, is_usable
 from helix.model.config import JudgeConfig
@@ -25,7 +24,7 @@ from helix.model.trace import Trace
 from helix.planning import Prepared
 from helix.registry import Assignment, Backend, Executor, Judge, JudgeSettings
 from helix.runmeta import RunLog
-from helix.survey import routed
+from helix.survey import changed, routed
 
 OnEvent = Callable[[Event], None]
 
@@ -137,7 +136,7 @@ class Work:
 
     def jobs(self) -> Iterator[Job[Adjudicated]]:
         """Yield one job per chosen trace and replicate, checks already run."""
-        bench = Bench.of(self.prepared, self.survey)
+        bench = Bench.of(self.prepared, self.survey.tools, self.survey.roles)
         for entry, trace in self._chosen():
             yield from bench.jobs(entry, trace)
 
@@ -161,9 +160,7 @@ class Work:
                 continue
             entry = next(entries, None)
             if entry is None or entry.id != item.id or entry.digest != item.source.digest:
-                raise TraceError(
-                    f"{item.source.file} changed while it was being evaluated; run it again"
-                )
+                raise changed(item.source.file)
             if entry.selected:
                 yield entry, routed(item, self.prepared.config.subject)
 

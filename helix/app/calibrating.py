@@ -45,7 +45,7 @@ _TYPED = {
 
 
 @dataclass
-class Bench:
+class Sitting:
     """The desk of a state, and the run that is worked on, if one was named."""
 
     state: Path
@@ -54,7 +54,7 @@ class Bench:
     suite: str | None
 
     @classmethod
-    def open(cls, args: argparse.Namespace) -> Bench:
+    def open(cls, args: argparse.Namespace) -> Sitting:
         """Open what a command's arguments name; the state is the run's where none is given."""
         run = None if args.run is None else RunFiles.open(args.run).folder
         given = args.state
@@ -239,7 +239,9 @@ def premise_line(premise: Premise) -> str:
     return one_line(f"{premise.id} for {premise.criterion_id}{where}: {premise.text} ({who})")
 
 
-def told(bench: Bench, before: Desk, after: Desk, rerun: dict[str, Any] | None) -> dict[str, Any]:
+def told(
+    sitting: Sitting, before: Desk, after: Desk, rerun: dict[str, Any] | None
+) -> dict[str, Any]:
     """Return what an action did, as plain data."""
     entry = after.log[-1]
     old, new = replay(before.log), replay(after.log)
@@ -252,8 +254,8 @@ def told(bench: Bench, before: Desk, after: Desk, rerun: dict[str, Any] | None) 
         "after": new[entry.criterion_id],
         "possible": list(TABLE[new[entry.criterion_id]]),
         "premises": sorted(fresh),
-        "suite": str(suite_path(bench.state)) if changed else None,
-        "log": bench.log_file,
+        "suite": str(suite_path(sitting.state)) if changed else None,
+        "log": sitting.log_file,
         "rerun": rerun,
     }
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from helix.adjudication import Bench
 from helix.audit.places import Plant, Touched
 from helix.audit.watching import watched
 from helix.checks.run import decide
@@ -15,7 +16,6 @@ from helix.ingest.writing import canonical_line
 from helix.model.manifest import Survey
 from helix.model.trace import Trace
 from helix.planning import Prepared
-from helix.registry import CheckContext
 from helix.suite.altered import rebuilt
 
 Planting = Callable[[Trace], Iterator[tuple[Plant, Trace]]]
@@ -84,13 +84,7 @@ class _Reading:
 
     def of(self, trace: Trace) -> dict[str, Touched]:
         """Return the fields that each row with a check reads, found by watching it."""
-        subject = self.prepared.config.subject
-        context = CheckContext(
-            inventory=frozenset((*subject.tools, *self.prepared.suite.suite.tools)),
-            seen=frozenset(self.survey.tools),
-            roles=frozenset(self.survey.roles),
-            complete_channels=subject.complete_channels,
-        )
+        context = Bench.of(self.prepared, self.survey.tools, self.survey.roles).context
         found: dict[str, Touched] = {}
         for row in self.prepared.rows:
             if row.check is not None:

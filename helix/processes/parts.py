@@ -19,6 +19,7 @@ from helix.model.lines import encode_line
 from helix.model.manifest import Manifest, ManifestEntry
 from helix.processes.wire import Part
 from helix.registry import Assignment, Format
+from helix.survey import changed
 
 TRACES: Final = 8
 BYTES: Final = 512 << 10
@@ -95,7 +96,7 @@ def _lines(
             continue
         place = next((place for place in found if place[0] == line), None)
         if place is None:
-            raise TraceError(f"{here[0].file} changed while it was being evaluated; run it again")
+            raise changed(here[0].file)
         yield _part(path, here, here[0].format, place[1], place[2], line - 1)
 
 

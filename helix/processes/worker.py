@@ -18,7 +18,7 @@ from helix import registry as registries
 from helix.adjudication import Bench, written
 from helix.engine.distant import Answer
 from helix.engine.drive import Conversation, Job
-from helix.errors import ConfigError, ExecutorError, TraceError
+from helix.errors import ConfigError, ExecutorError
 from helix.ingest.reading import FileReader
 from helix.ingest.streams import Found
 from helix.judging import Adjudicated
@@ -44,8 +44,8 @@ from helix.processes.wire import (
     frame,
     to_worker,
 )
-from helix.registry import CheckContext, Format
-from helix.survey import routed
+from helix.registry import Format
+from helix.survey import changed, routed
 
 _Held = tuple[Conversation[Adjudicated], int]
 
@@ -65,13 +65,7 @@ class Worker:
                 f"{prepared.plan.digest[:12]}, not {begin.plan[:12]}): a registry or a check that "
                 "exists in this process alone cannot go to others; use executor=local"
             )
-        context = CheckContext(
-            inventory=frozenset(prepared.settings.packet.tools),
-            seen=frozenset(begin.tools),
-            roles=frozenset(begin.roles),
-            complete_channels=config.subject.complete_channels,
-        )
-        self._bench = Bench(prepared, context)
+        self._bench = Bench.of(prepared, begin.tools, begin.roles)
         formats = {name: entry.item for name, entry in registry.items("formats").items()}
         self._formats: dict[str, Format] = formats
         self._held: dict[int, _Held] = {}
@@ -173,11 +167,6 @@ def _given(conversation: Conversation[Adjudicated], answers: Sequence[Answer | P
 def _pass(items: Iterator[Trace | LoadFailure], traces: int) -> None:
     while traces and (item := next(items, None)) is not None:
         traces -= isinstance(item, Trace)
-
-
-def changed(file: str) -> TraceError:
-    """Return the error of an input that is not what was surveyed."""
-    return TraceError(f"{file} changed while it was being evaluated; run it again")
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ import msgspec
 
 from helix.app import calibrating, console
 from helix.app.arguments import Subcommands
-from helix.app.calibrating import Bench
+from helix.app.calibrating import Sitting
 from helix.app.suite_rows import STATE, day
 from helix.calibrate import ACTIONS, act, apply, queue, record, replay
 from helix.errors import ExitCode, UsageError
@@ -107,8 +107,10 @@ def _add_scope(command: argparse.ArgumentParser) -> None:
 
 
 def _queue(args: argparse.Namespace) -> ExitCode:
-    bench = Bench.open(args)
-    found = queue(bench.files.lines(), bench.files.scorecard().criteria, replay(bench.desk.log))
+    sitting = Sitting.open(args)
+    found = queue(
+        sitting.files.lines(), sitting.files.scorecard().criteria, replay(sitting.desk.log)
+    )
     if args.json:
         console.say(json.dumps(calibrating.queue_json(found), indent=2, ensure_ascii=False))
     else:
@@ -117,13 +119,13 @@ def _queue(args: argparse.Namespace) -> ExitCode:
 
 
 def _record(args: argparse.Namespace) -> ExitCode:
-    bench = Bench.open(args)
-    after = record(bench.desk, bench.files.lines(), bench.plan_digest, at=day(args.at))
-    if after != bench.desk:
-        apply(bench.state, after)
-    fresh = after.log[len(bench.desk.log) :]
+    sitting = Sitting.open(args)
+    after = record(sitting.desk, sitting.files.lines(), sitting.plan_digest, at=day(args.at))
+    if after != sitting.desk:
+        apply(sitting.state, after)
+    fresh = after.log[len(sitting.desk.log) :]
     if args.json:
-        told = {"log": bench.log_file, "entries": [msgspec.to_builtins(e) for e in fresh]}
+        told = {"log": sitting.log_file, "entries": [msgspec.to_builtins(e) for e in fresh]}
         console.say(json.dumps(told, indent=2, ensure_ascii=False))
     else:
         lines = list(calibrating.log_lines(after.log, fresh))
@@ -132,21 +134,21 @@ def _record(args: argparse.Namespace) -> ExitCode:
 
 
 def _act(args: argparse.Namespace) -> ExitCode:
-    bench, at = Bench.open(args), day(args.at)
-    desk = bench.desk
-    if bench.run is not None:
-        desk = record(desk, bench.files.lines(), bench.plan_digest, at=at, only=args.id)
-    row = bench.row(args.id)
+    sitting, at = Sitting.open(args), day(args.at)
+    desk = sitting.desk
+    if sitting.run is not None:
+        desk = record(desk, sitting.files.lines(), sitting.plan_digest, at=at, only=args.id)
+    row = sitting.row(args.id)
     after = _rescoped(args, row) if args.action == "re-scope" else None
     if after is not None:
-        bench.check(after)
+        sitting.check(after)
     entry = _entry(args, at, row, after)
     rerun = None
-    done = act(desk, entry, row, after, version=bench.subject_version)
+    done = act(desk, entry, row, after, version=sitting.subject_version)
     if args.action == "re-ground":
-        rerun = bench.reground(row, entry.fields)
-    apply(bench.state, done)
-    told = calibrating.told(bench, desk, done, rerun)
+        rerun = sitting.reground(row, entry.fields)
+    apply(sitting.state, done)
+    told = calibrating.told(sitting, desk, done, rerun)
     if args.json:
         console.say(json.dumps(told, indent=2, ensure_ascii=False))
     else:
@@ -194,7 +196,7 @@ def _rescoped(args: argparse.Namespace, row: Criterion) -> Criterion:
 
 
 def _log(args: argparse.Namespace) -> ExitCode:
-    log = Bench.open(args).desk.log
+    log = Sitting.open(args).desk.log
     chosen = [entry for entry in log if args.id in (None, entry.criterion_id)]
     if args.json:
         told = [msgspec.to_builtins(entry) for entry in chosen]
@@ -205,7 +207,7 @@ def _log(args: argparse.Namespace) -> ExitCode:
 
 
 def _premises(args: argparse.Namespace) -> ExitCode:
-    found = premises(Bench.open(args).desk.log)
+    found = premises(Sitting.open(args).desk.log)
     if args.json:
         told = [msgspec.to_builtins(premise) for premise in found]
         console.say(json.dumps({"premises": told}, indent=2, ensure_ascii=False))
