@@ -188,6 +188,11 @@ class RowTally:
         bounds = None
         if policy.rate is not None:
             bounds = rate_bounds(_by_task(kept, policy), policy.confidence, self.row.trusted)
+        if bounds is None and policy.per_task is not None:
+            tasks = [state for (state,) in _by_task(kept, policy).values()]
+            k, n = policy.per_task
+            on = _of(tasks.count("uncertain"), len(tasks), "task")
+            return f"undecided on {on}, of whose {n} runs {k} must pass"
         if bounds is None:
             return f"undecided on {_of(self.counts['uncertain'], self.counts.total(), 'trace')}"
         low, high = (f"{float(end):.1%}" for end in bounds)

@@ -544,6 +544,13 @@ def test_a_trace_whose_id_is_the_name_of_a_task_is_no_run_of_it() -> None:
     assert card.run_verdict == "incomplete"
 
 
+def test_a_gap_of_k_of_n_counts_tasks_since_every_trace_may_be_decided() -> None:
+    found = survey(["t1", "t2", "t3"], tasks={"t1": "A", "t2": "A", "t3": "B"})
+    lines = [line(f"t{n}", {"c1": "pass"}) for n in (1, 2, 3)]
+    card = result([gate_row()], lines, policy=Policy(per_task=(2, 3)), over=found)
+    assert "c1: undecided on 1 of 2 tasks, of whose 3 runs 2 must pass" in card.gate.gaps
+
+
 WARM, COLD = {"temperature": 1, "seed": 7}, {"seed": 7, "temperature": 0}
 
 
