@@ -12,47 +12,59 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from helix.reports import repeated, summary, views, words
+from helix.reports.outline import Outline
 from helix.reports.page import PageFacts
-from helix.reports.run import RunReport, TraceView
+from helix.reports.run import CellView, TraceView
+from helix.reports.stream import RunStream
 from helix.reports.subject import subject_facts
 from helix.reports.visible import one_line, visible
 
 TEMPLATES = files("helix.reports") / "templates"
 STYLES = ("report.css", "report-list.css")
+MAX_COLUMNS = 300
+"""How many traces the matrix holds; beyond it, the worst."""
 
 
 def page_values(
-    report: RunReport, facts: PageFacts, page: Callable[[TraceView], str]
+    run: RunStream, drawn: Outline, facts: PageFacts, page: Callable[[TraceView], str | None]
 ) -> dict[str, Any]:
     """Return what the template of the report is rendered with.
 
-    `page` says where a trace has a page of its own, empty for on this one.
+    `page` says where a trace has a page of its own: empty for on this one, None for nowhere.
     """
     return {
-        "report": report,
-        "card": report.scorecard,
+        "drawn": drawn,
+        "card": run.scorecard,
         "facts": facts,
-        "meta": report.meta,
-        "columns": report.columns,
-        "firsts": _firsts(report, page),
-        "execution": _execution(report),
-        "who": subject_facts(report.subject) if report.subject else [],
-        "unread": summary.unreadable(report.scorecard.load.failures),
+        "meta": run.meta,
+        "columns": drawn.listed[:MAX_COLUMNS],
+        "firsts": _firsts(drawn, page),
+        "execution": _execution(run),
+        "who": subject_facts(run.subject) if run.subject else [],
+        "unread": summary.unreadable(run.scorecard.load.failures),
         "styles": STYLES[:1],
         "page": page,
     }
 
 
-def _firsts(report: RunReport, page: Callable[[TraceView], str]) -> dict[str, str]:
-    """Return the address of the first failing cell of each criterion."""
-    found = reversed(report.cells("fail"))
-    return {cell.row.id: f"{page(trace)}#t{trace.index}-c{cell.row.index}" for trace, cell in found}
+def _firsts(drawn: Outline, page: Callable[[TraceView], str | None]) -> dict[str, str]:
+    """Return the address of the first failing cell of each criterion, of those that are listed."""
+    first: dict[str, tuple[TraceView, CellView]] = {}
+    for trace in drawn.listed:
+        for cell in trace.cells:
+            known = first.get(cell.row.id)
+            if cell.standing == "fail" and (known is None or trace.index < known[0].index):
+                first[cell.row.id] = trace, cell
+    return {
+        name: f"{page(trace)}#t{trace.index}-c{cell.row.index}"
+        for name, (trace, cell) in first.items()
+    }
 
 
-def _execution(report: RunReport) -> list[tuple[str, str | None]]:
-    meta = report.meta
+def _execution(run: RunStream) -> list[tuple[str, str | None]]:
+    meta = run.meta
     return [
-        ("traces in", report.folder or "."),
+        ("traces in", run.folder or "."),
         ("run directory", meta.run_dir),
         ("started", meta.started_at),
         ("time", words.duration(meta.duration_s)),

@@ -7,7 +7,6 @@ verdicts in the run's folder. It serves a run that is held whole and one that is
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from helix.model.scorecard import Scorecard
@@ -15,9 +14,9 @@ from helix.model.validation import Disagreement
 from helix.reports.beside import Beside, beside
 from helix.reports.heat import Heat, Spot, shown_rows
 from helix.reports.itself import Itself
-from helix.reports.run import CellView, RowView, RunMeta, RunReport, TraceView
+from helix.reports.run import CellView, RowView, RunMeta, TraceView
 from helix.reports.since import Since, Word
-from helix.reports.stream import RunStream
+from helix.reports.stream import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +32,18 @@ class PageFacts:
     causes: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, run: RunReport | RunStream, traces: Iterable[TraceView] | None = None) -> PageFacts:
-        """Return the facts of a run, its traces looked at once."""
-        found = cls(
-            run.scorecard,
-            run.meta,
-            run.rows,
-            beside=beside(run.meta.run_dir, run.scorecard),
-        )
-        for trace in run.traces if traces is None else traces:
-            found.heat.add(trace)
-            found.itself.add(trace)
-            found.causes.update(found.why(trace))
-            if found.since is not None:
-                found.since.add(trace)
-        return found
+    def begun(cls, run: Run) -> PageFacts:
+        """Return the facts of a run of which no trace was looked at yet."""
+        read = beside(run.meta.run_dir, run.scorecard)
+        return cls(run.scorecard, run.meta, run.rows, beside=read)
+
+    def add(self, trace: TraceView) -> None:
+        """Look at one trace."""
+        self.heat.add(trace)
+        self.itself.add(trace)
+        self.causes.update(self.why(trace))
+        if self.since is not None:
+            self.since.add(trace)
 
     @property
     def since(self) -> Since | None:

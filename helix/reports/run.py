@@ -31,8 +31,6 @@ from helix.reports.words import WORST_FIRST, Standing, next_action
 
 MAX_STEPS = 2000
 """How many steps stand in a page as they are."""
-MAX_COLUMNS = 300
-"""How many traces the matrix holds; beyond it, the worst."""
 
 UNREAD = "its steps were not read"
 
@@ -195,26 +193,12 @@ class RunReport:
     @property
     def worst_first(self) -> list[TraceView]:
         """The trajectories, the worst first."""
-        return sorted(self.traces, key=_by_standing)
-
-    @property
-    def columns(self) -> list[TraceView]:
-        """The trajectories that the matrix holds, the worst first."""
-        return self.worst_first[:MAX_COLUMNS]
+        return sorted(self.traces, key=by_standing)
 
     @property
     def warned(self) -> list[tuple[str, list[str]]]:
         """Each kind of warning and the traces that it was given of."""
         return warned((line.trajectory_id, line.warnings) for line in self.lines)
-
-    def standing(self, standing: Standing) -> int:
-        """Return how many trajectories stand so."""
-        return sum(1 for trace in self.traces if trace.standing == standing)
-
-    def cells(self, *standings: Standing) -> list[tuple[TraceView, CellView]]:
-        """Return the cells that stand so, worst criterion first, each with its trace."""
-        found = [(t, c) for t in self.traces for c in t.cells if c.standing in standings]
-        return sorted(found, key=lambda pair: (weight(pair[1].row), pair[0].index))
 
 
 def compose(
@@ -247,7 +231,7 @@ def row_views(scorecard: Scorecard, suite: Sequence[Criterion]) -> tuple[RowView
     )
 
 
-def _by_standing(view: TraceView) -> tuple[int, tuple[bool, int], int, int]:
+def by_standing(view: TraceView) -> tuple[int, tuple[bool, int], int, int]:
     """Order by how a trace stands, by the gravest row that stands so, by how many rows do."""
     place = WORST_FIRST.index(view.standing)
     if view.standing in ("pass", "na"):

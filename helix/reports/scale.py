@@ -7,8 +7,9 @@ all of them are known, so that it follows from what is shown and not from a gues
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final, Literal
@@ -16,10 +17,11 @@ from urllib.parse import quote
 
 from helix.registry.leaf import Leaf
 from helix.reports.html import STYLES, asset, environment, page_values
-from helix.reports.joined import Outline, joined
+from helix.reports.joined import joined
+from helix.reports.outline import Outline, outline
 from helix.reports.page import PageFacts
-from helix.reports.run import MAX_STEPS, RunReport, TraceView
-from helix.reports.shelf import Shelf, in_page, packed, shelf
+from helix.reports.run import MAX_STEPS, TraceView
+from helix.reports.shelf import Shelf, in_page, pieces, shelf
 from helix.reports.stream import RunStream
 
 Layout = Literal["inline", "packed", "pages"]
@@ -41,54 +43,59 @@ class Kept:
     """What a page that is not inline is rendered with beside what every page is."""
 
     layout: Layout
-    report: RunReport
+    drawn: Outline
     shelf: Shelf
     folder: str
 
-    def page_of(self, trace: TraceView) -> str:
-        """Return where a trace has its page, seen from the report; empty for in the report."""
+    def page_of(self, trace: TraceView) -> str | None:
+        """Return where a trace has its page, seen from the report: empty for in the report.
+
+        None where it is not listed.
+        """
+        if trace.index not in self.shelf:
+            return None
         return f"{quote(self.folder)}/{page_name(trace)}" if self.layout == "pages" else ""
 
     def bodies(self) -> Iterator[tuple[TraceView, str]]:
         """Yield the trajectories, the worst first, each with its part, which is markup already."""
-        for trace in self.report.worst_first:
+        for trace in self.drawn.listed:
             yield trace, self.shelf.text(trace.index)
 
     def parts(self) -> Iterator[tuple[int, str]]:
         """Yield the packed parts by the number of their trace."""
-        for trace in self.report.traces if self.layout == "packed" else ():
-            yield trace.index, in_page(self.shelf.data(trace.index))
+        if self.layout == "packed":
+            for at in sorted(trace.index for trace in self.drawn.listed):
+                yield at, in_page(self.shelf.data(at))
 
-    def rows(self, facts: PageFacts) -> str:
-        """Return the list, packed: a row per trace, the worst first."""
+    def rows(self, facts: PageFacts) -> Iterator[str]:
+        """Yield the list, packed, in pieces: a JSON list of a row per trace, the worst first."""
         row = _macro("row.html.j2", "closed")
-        rows = [str(row(one, facts, self.page_of(one))) for one in self.report.worst_first]
-        return in_page(packed(json.dumps(rows)))
+        texts = (json.dumps(str(row(t, facts, self.page_of(t)))) for t in self.drawn.listed)
+        return pieces(itertools.chain(["["], _between(", ", texts), ["]"]))
 
-    def unscripted(self) -> list[TraceView]:
+    def unscripted(self) -> tuple[TraceView, ...]:
         """Return the traces that the list without scripts holds, the worst first."""
-        return self.report.worst_first[:WITHOUT_SCRIPTS]
+        return self.drawn.listed[:WITHOUT_SCRIPTS]
 
 
 def render_pages(run: RunStream) -> Iterator[bytes | Leaf]:
     """Yield the page of a run in parts, and before it the pages of its traces where it has any."""
-    outline = Outline(run)
-    facts = PageFacts.of(run, outline.drawn())
-    report = outline.report()
+    facts = PageFacts.begun(run)
+    drawn = outline(run, facts)
     with shelf() as parts:
         body, steps, shown = _macro("trace.html.j2", "body"), 0, 0
-        for trace in joined(run, (view.id for view in report.traces)):
+        for trace in joined(run, drawn.listed):
             parts.put(trace.index, str(body(trace, facts)))
             steps += len(trace.steps)
             shown += bool(trace.steps)
-        layout = layout_of(run.mode, len(report.traces), steps, parts.size)
-        kept = Kept(layout, report, parts, PurePath(run.name).stem)
+        layout = layout_of(run.mode, len(drawn.listed), steps, parts.size)
+        kept = Kept(layout, drawn, parts, PurePath(run.name).stem)
         if layout == "pages":
             yield from _leaves(kept, facts, run.name)
-        values = page_values(report, facts, kept.page_of)
+        values = page_values(run, drawn, facts, kept.page_of)
         values |= {"shown": shown, "kept": kept}
         if layout != "inline":
-            values |= {"styles": STYLES, "columns": report.worst_first[:LARGE_COLUMNS]}
+            values |= {"styles": STYLES, "columns": drawn.listed[:LARGE_COLUMNS]}
         stream = environment().get_template("report.html.j2").stream(values)
         stream.enable_buffering(_BUFFERED)
         for text in stream:
@@ -114,7 +121,7 @@ def _leaves(kept: Kept, facts: PageFacts, report: str) -> Iterator[Leaf]:
     yield Leaf("report.css", "".join(map(asset, STYLES)).encode("utf-8"))
     yield Leaf("report.js", "".join(map(asset, SCRIPT)).encode("utf-8"))
     template = environment().get_template("page.html.j2")
-    names = [None, *map(page_name, kept.report.worst_first), None]
+    listed = kept.drawn.listed
     for at, (trace, body) in enumerate(kept.bodies()):
         text = template.render(
             card=facts.card,
@@ -122,12 +129,18 @@ def _leaves(kept: Kept, facts: PageFacts, report: str) -> Iterator[Leaf]:
             trace=trace,
             body=body,
             at=at,
-            of=len(kept.report.traces),
-            before=names[at],
-            after=names[at + 2],
+            of=kept.drawn.traces,
+            before=page_name(listed[at - 1]) if at else None,
+            after=page_name(listed[at + 1]) if at + 1 < len(listed) else None,
             back=f"../{quote(report)}",
         )
         yield Leaf(page_name(trace), text.encode("utf-8"))
+
+
+def _between(mark: str, texts: Iterable[str]) -> Iterator[str]:
+    """Yield the texts, each but the first behind a mark."""
+    for at, text in enumerate(texts):
+        yield mark + text if at else text
 
 
 def _macro(template: str, name: str) -> Callable[..., object]:

@@ -6,10 +6,11 @@ import base64
 import contextlib
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 LEVEL = 6
+_PIECE = 30_000
 GZIP = 31
 """The window that makes zlib write gzip, with no time in it: the same text, the same bytes."""
 
@@ -25,12 +26,27 @@ def in_page(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
+def pieces(texts: Iterable[str]) -> Iterator[str]:
+    """Yield `in_page(packed(…))` of the texts together, in pieces, while they come."""
+    press, held = zlib.compressobj(LEVEL, zlib.DEFLATED, GZIP), b""
+    for data in (press.compress(text.encode("utf-8")) for text in texts):
+        held += data
+        whole = len(held) - len(held) % 3 if len(held) > _PIECE else 0
+        if whole:
+            yield in_page(held[:whole])
+            held = held[whole:]
+    yield in_page(held + press.flush())
+
+
 class Shelf:
     """Texts by number, each packed by itself; `size` is how much of a page they would take."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._places: dict[int, tuple[int, int]] = {}
+
+    def __contains__(self, at: int) -> bool:
+        return at in self._places
 
     def put(self, at: int, text: str) -> None:
         """Keep a text under a number."""

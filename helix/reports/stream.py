@@ -31,7 +31,8 @@ class RunStream:
     `below` and `sources` say where each trace was read: below the folder of all, and as file and
     1-based line (0 for a whole file). `selected` are the traces that were to be evaluated.
     `originals` reads the traces of these ids again, in any order; None where they are not to be
-    had. `mode` is how many files a page may be, and `name` the file name of the report.
+    had. `mode` is how many files a page may be, `worst` how many traces it lists (None: all), and
+    `name` the file name of the report.
     """
 
     scorecard: Scorecard
@@ -45,6 +46,7 @@ class RunStream:
     subject: SubjectRecord | None = None
     originals: Originals | None = None
     mode: Mode = "auto"
+    worst: int | None = None
     name: str = "report.html"
 
     @property

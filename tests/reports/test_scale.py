@@ -16,7 +16,9 @@ import pytest
 import helix
 from helix.model.trace import Trace
 from helix.registry.leaf import Leaf
-from helix.reports.joined import Outline, joined
+from helix.reports.joined import joined
+from helix.reports.outline import Outline, outline
+from helix.reports.page import PageFacts
 from helix.reports.run import MAX_STEPS, TraceView, compose
 from helix.reports.scale import (
     INLINE_TRACES,
@@ -164,6 +166,10 @@ def test_inline_the_page_holds_what_is_composed_of_the_whole_run(tmp_path: Path)
     ]
 
 
+def outlined(of: RunStream) -> Outline:
+    return outline(of, PageFacts.begun(of))
+
+
 def test_every_trace_is_joined_to_its_line_in_whatever_order_traces_come() -> None:
     lines = [sample.line(n) for n in range(6)]
     again = msgspec.structs.replace(lines[2], replicate=1)
@@ -173,9 +179,7 @@ def test_every_trace_is_joined_to_its_line_in_whatever_order_traces_come() -> No
                      suite=sample.SUITE, manifest=sample.manifest(6)).traces  # fmt: skip
     for order in ([0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0], [3, 0, 5, 1, 4, 2]):
         originals = dataclasses.replace(of, originals=lambda ids, o=order: map(sample.trace, o))
-        found = sorted(
-            joined(originals, [one.trajectory_id for one in lines]), key=lambda view: view.index
-        )
+        found = sorted(joined(originals, of.traces), key=lambda view: view.index)
         assert [(v.name, v.steps, v.places) for v in found] == [
             (v.name, v.steps, v.places) for v in wanted
         ]
@@ -186,23 +190,20 @@ def test_a_trace_that_is_gone_is_listed_without_steps_and_nothing_else_is_lost()
         return (sample.trace(n) for n in (1, 4))
 
     of = runs.replaced(runs.run(6), originals=some)
-    names = [line.trajectory_id for line in of.lines]
-    found: dict[int, TraceView] = {view.index: view for view in joined(of, names)}
+    found: dict[int, TraceView] = {view.index: view for view in joined(of, of.traces)}
     assert sorted(found) == list(range(6))
     assert {n for n, view in found.items() if view.steps} == {1, 4}
     assert found[0].hidden == "its steps were not read"
-    assert len(list(joined(runs.run(6), names))) == 6
+    assert len(list(joined(runs.run(6), of.traces))) == 6
 
 
 def test_the_outline_stands_as_the_run_does_and_holds_no_word_of_it() -> None:
-    of = large("auto")
-    outline, whole = Outline(of), sample.report(COUNT)
-    assert [view.index for view in outline.drawn()] == list(range(COUNT))
-    bare = outline.report()
-    assert [t.index for t in bare.worst_first] == [t.index for t in whole.worst_first]
-    assert [t.tally for t in bare.traces] == [t.tally for t in whole.traces]
-    assert bare.warned == whole.warned
-    assert all(cell.entry is None and not cell.refs for t in bare.traces for cell in t.cells)
+    bare, whole = outlined(large("auto")), sample.report(COUNT)
+    assert [t.index for t in bare.listed] == [t.index for t in whole.worst_first]
+    assert [t.tally for t in bare.listed] == [t.tally for t in whole.worst_first]
+    assert bare.warned == [(text, len(names)) for text, names in whole.warned]
+    assert not bare.cut and bare.traces == COUNT
+    assert all(cell.entry is None and not cell.refs for t in bare.listed for cell in t.cells)
 
 
 def test_no_id_is_a_file_name_and_each_trace_and_repeat_has_its_own(tmp_path: Path) -> None:

@@ -30,7 +30,10 @@ def made() -> RunReport:
 
 @pytest.fixture(scope="module")
 def facts(made: RunReport) -> PageFacts:
-    return PageFacts.of(made)
+    found = PageFacts.begun(made)
+    for trace in made.traces:
+        found.add(trace)
+    return found
 
 
 def states(lines: tuple[MatrixVerdictFile, ...], criterion: str, route: str | None) -> Counter[str]:
