@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +28,7 @@ from helix.model.scorecard import Scorecard
 from helix.model.tracerecord import TraceRecord
 from helix.model.verdict import MatrixVerdictFile
 from helix.runs import RunFiles
+from tests.moments import HELD, go, hold, until
 
 SUITE = """\
 suite: small
@@ -52,17 +51,19 @@ criteria:
     judge_inputs: [output.response]
     code_eval: {primitive: presence, field: output.response}
 """
-SCRIPT = '''\
-"""A judge that passes what it can cite, and counts how often it was asked."""
-import json, os, time
+SCRIPT = (
+    HELD
+    + """\
+import json, os
 from pathlib import Path
 
+# Passes what it can cite, and counts how often it was asked.
 LOG = Path(os.environ["ASKED"])
 
 def judge(request):
     with open(LOG, "a") as log:
         log.write(request.unit.trace_id + "\\n")
-    time.sleep(float(os.environ.get("SLOW", "0")))
+    held(LOG)
     body = request.messages[1].content
     lines = body.split("\\n")
     at = lines.index("## what it ended with")
@@ -75,7 +76,8 @@ def judge(request):
         for c in request.unit.criteria
     ]
     return {"nonce": request.nonce, "verdicts": verdicts}
-'''
+"""
+)
 
 
 @pytest.fixture
@@ -146,15 +148,15 @@ def test_killed_in_the_middle_and_started_again_it_gives_the_same(folder: Path) 
     whole = asked(folder)
     (folder / "asked").unlink()
     typed = [*TYPED, f"hydra.run.dir={folder / 'cut'}", "limits.concurrency=4"]
+    hold(folder, whole // 2)
     process = subprocess.Popen(
         [sys.executable, "-m", "helix", "evaluate", *typed],
-        env={**os.environ, "SLOW": "0.05"}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    ends = time.monotonic() + 60
-    while asked(folder) < whole // 2 and time.monotonic() < ends:
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
+    until(lambda: asked(folder) >= whole // 2, process)
+    process.kill()
     process.wait()
+    go(folder)
     before = asked(folder)
     assert whole // 2 <= before < whole
     assert not (folder / "cut" / "scorecard.json").exists(), "an unfinished run has no scorecard"

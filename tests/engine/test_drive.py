@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from helix.engine.drive import Event, Job, Outcome, drive, run_jobs
 from helix.errors import CacheError, ExitCode, PinError
 from helix.model.request import NoReply, Pending, Reply, Request
 from helix.registry import load
+from tests.moments import HELD, LIMIT_S, TOLD, go, hold, until
 
 
 async def _echo(asked: Request) -> str:
@@ -91,15 +91,18 @@ def test_jobs_that_ask_nothing_are_done_without_an_asker_and_in_order() -> None:
 def test_jobs_that_ask_nothing_do_not_hold_up_those_that_wait() -> None:
     order = []
 
+    async def at_once(asked: Request) -> str:
+        return "at once"
+
     async def main() -> None:
         jobs = [job(0, request()), *(job(n) for n in range(1, 400))]
-        async with asker(lambda asked: "at once")[0] as one:
+        async with asker(at_once)[0] as one:
             await drive(
                 jobs,
                 {"judge": one},
                 concurrency=4,
-                unit_s=9,
-                on_done=lambda outcome: (order.append(outcome.job.ordinal), time.sleep(0.001)),
+                unit_s=LIMIT_S,
+                on_done=lambda outcome: order.append(outcome.job.ordinal),
             )
 
     asyncio.run(main())
@@ -267,7 +270,7 @@ def test_events_say_what_is_waited_for() -> None:
 
 
 def test_plain_functions_run_side_by_side_as_many_as_the_limit() -> None:
-    together = threading.Barrier(12, timeout=20)
+    together = threading.Barrier(12, timeout=LIMIT_S)
 
     def judge(asked: Request) -> str:
         together.wait()
@@ -276,7 +279,7 @@ def test_plain_functions_run_side_by_side_as_many_as_the_limit() -> None:
     jobs = [job(n, request(n)) for n in range(12)]
     done: list[Outcome[Any]] = []
     one, _ = asker(judge, concurrency=12)
-    run_jobs(jobs, {"judge": one}, concurrency=12, unit_s=30, on_done=done.append)
+    run_jobs(jobs, {"judge": one}, concurrency=12, unit_s=LIMIT_S, on_done=done.append)
     assert [_texts(outcome) for outcome in done] == [["yes"]] * 12
 
 
@@ -353,44 +356,49 @@ run_jobs([job(0, request())], {"judge": one}, concurrency=1, unit_s=9,
 
 
 def test_a_function_that_hangs_holds_up_neither_the_run_nor_its_end() -> None:
-    output, _ = _script(HANGS).communicate(timeout=20)
+    output, _ = _script(HANGS).communicate(timeout=LIMIT_S)
     assert output == "timeout\n"
 
 
-NOTEBOOK = """
-import asyncio, time
+# In a notebook whose only answer comes when the run has been told to end.
+NOTEBOOK = (
+    TOLD
+    + """
 from asked import asker, job, request
 from helix.engine.drive import run_jobs
 
-def judge(request):
+async def judge(request):
     print("asked", flush=True)
-    time.sleep(0.5)
+    await told()
     return "yes"
 
 async def cell():
     one, _ = asker(judge)
     jobs = (job(n, request(n)) for n in range(99))
     try:
-        run_jobs(jobs, {"judge": one}, concurrency=1, unit_s=9,
+        run_jobs(jobs, {"judge": one}, concurrency=1, unit_s=600,
                  on_done=lambda outcome: print("done", flush=True))
     except KeyboardInterrupt:
         print("interrupted", flush=True)
 loop = asyncio.new_event_loop()
 loop.run_until_complete(cell())
 """
+)
 
 
 def test_an_interrupt_where_a_loop_already_runs_ends_in_order() -> None:
     process = _script(NOTEBOOK)
     assert process.stdout and process.stdout.readline() == "asked\n"
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=LIMIT_S)
     assert output == "done\ninterrupted\n"
 
 
 # A run of 40 units, 4 at once, each asking once or twice; every ask leaves a line in a file.
-RUN = """
-import os, sys, time
+RUN = (
+    HELD
+    + """
+import os, sys
 from pathlib import Path
 from asked import asker, job, request
 from helix.engine.cache import open_cache
@@ -400,7 +408,7 @@ folder = Path(sys.argv[1])
 asks = os.open(folder / "asks", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 def judge(request):
     os.write(asks, (request.unit.trace_id + "\\n").encode())
-    time.sleep(0.02)
+    held(folder / "asks")
     return request.unit.trace_id
 def note(outcome):
     print("done", outcome.job.ordinal, *[answer.text for answer in outcome.value], flush=True)
@@ -408,11 +416,12 @@ with open_cache(str(folder)) as store:
     one, limits = asker(judge, store=store, concurrency=4)
     jobs = (job(n, request(n), *([request(n + 100)] if n % 2 else [])) for n in range(40))
     try:
-        run_jobs(jobs, {"judge": one}, concurrency=4, unit_s=60, on_done=note)
+        run_jobs(jobs, {"judge": one}, concurrency=4, unit_s=600, on_done=note)
     except KeyboardInterrupt:
         print("interrupted", flush=True)
         sys.exit(130)
 """
+)
 ASKS = 60
 
 
@@ -425,12 +434,12 @@ def _asked(folder: Path) -> list[str]:
     return file.read_text(encoding="utf-8").split() if file.exists() else []
 
 
-def _wait_for_asks(folder: Path, number: int) -> None:
-    for _ in range(2000):
-        if len(_asked(folder)) >= number:
-            return
-        time.sleep(0.005)
-    raise AssertionError(f"no {number} asks came")
+def _held_at(folder: Path, number: int) -> subprocess.Popen[str]:
+    """A run that has asked so often, and waits for its answers."""
+    hold(folder, number)
+    process = _start(folder)
+    until(lambda: len(_asked(folder)) >= number, process)
+    return process
 
 
 def _whole(output: str) -> list[str]:
@@ -443,10 +452,10 @@ EXPECTED = [f"done {n} t{n}" + (f" t{n + 100}" if n % 2 else "") for n in range(
 
 def test_a_killed_run_asks_again_only_what_was_in_flight(tmp_path: Path) -> None:
     for moment in (3, 17, 33):
-        process = _start(tmp_path)
-        _wait_for_asks(tmp_path, len(_asked(tmp_path)) + moment)
-        process.send_signal(signal.SIGKILL)
+        process = _held_at(tmp_path, len(_asked(tmp_path)) + moment)
+        process.kill()
         process.communicate()
+    go(tmp_path)
     asked_before = _asked(tmp_path)
     with open_cache(str(tmp_path)) as store:
         numbers = [n for n in range(140) if store.get(request(n).cache_key(1))]
@@ -465,10 +474,10 @@ def test_a_killed_run_asks_again_only_what_was_in_flight(tmp_path: Path) -> None
 
 
 def test_an_interrupted_run_hands_over_what_was_in_flight_and_resumes(tmp_path: Path) -> None:
-    process = _start(tmp_path)
-    _wait_for_asks(tmp_path, 15)
+    process = _held_at(tmp_path, 15)
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=20)
+    go(tmp_path)
+    output, _ = process.communicate(timeout=LIMIT_S)
     assert process.returncode == ExitCode.INTERRUPTED
     assert output.splitlines()[-1] == "interrupted"
     done = _whole(output)

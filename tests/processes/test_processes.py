@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,13 +34,14 @@ from helix.processes.pool import AHEAD, Pool
 from helix.registry import Check, CheckContext, Decision, load
 from helix.runmeta import RunLog
 from helix.work import Work
+from tests.moments import LIMIT_S, go, hold, until
 from tests.test_evaluate import SCRIPT, SCRIPTED, SUITE, asked
 
 PROCESSES = {"name": "processes", "workers": 2}
 CODE = SUITE[: SUITE.index("  - criterion_id: polite")]
 CHECK = '''\
 """A check that can end the process it runs in, and prints."""
-import os, signal, sys, time
+import os, signal, sys
 from pathlib import Path
 from helix.checks import Decision, check, cite
 
@@ -65,7 +65,6 @@ def deadly(trace, params, context):
         times = int(wanted.partition(":")[2])
         if (len(mark.read_text()) if mark.exists() else 0) < times:
             died(mark)
-    time.sleep(float(os.environ.get("CHECK_SLOW", "0")))
     return Decision("pass", "it lives", (cite(trace, "output.response"),))
 '''
 
@@ -201,13 +200,6 @@ def workers_of(process: subprocess.Popen[str]) -> list[int]:
     return [int(word) for word in children.read_text(encoding="ascii").split()]
 
 
-def until(holds: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    ends = time.monotonic() + 60
-    while not holds():
-        assert process.poll() is None and time.monotonic() < ends
-        time.sleep(0.01)
-
-
 def test_checks_of_the_project_s_own_run_in_workers_and_what_they_print_is_no_answer(
     here: Path,
 ) -> None:
@@ -216,7 +208,9 @@ def test_checks_of_the_project_s_own_run_in_workers_and_what_they_print_is_no_an
 
 def test_traces_from_standard_input_are_read_by_workers_too(here: Path) -> None:
     process = run_in(here, "piped", "subject.traces=-", "criteria.file=code.yaml")
-    _, err = process.communicate((here / "traces.jsonl").read_text(encoding="utf-8"), timeout=60)
+    _, err = process.communicate(
+        (here / "traces.jsonl").read_text(encoding="utf-8"), timeout=LIMIT_S
+    )
     assert process.returncode in (0, 1, 3), err
     local = helix.evaluate("traces.jsonl", "code.yaml", run_dir=here / "local")
     ours, theirs = (here / "piped" / "verdicts.jsonl", here / "local" / "verdicts.jsonl")
@@ -226,7 +220,7 @@ def test_traces_from_standard_input_are_read_by_workers_too(here: Path) -> None:
 
 def test_a_worker_that_dies_over_a_trace_is_followed_by_one_that_does_it(here: Path) -> None:
     ran = run_in(here, "died", *DEADLY, DEADLY="interview-01:2")
-    _, err = ran.communicate(timeout=60)
+    _, err = ran.communicate(timeout=LIMIT_S)
     assert (here / "deaths").read_text(encoding="utf-8") == "xx"
     helix.evaluate(
         "traces.jsonl", "deadly.yaml", run_dir=here / "whole",
@@ -237,7 +231,7 @@ def test_a_worker_that_dies_over_a_trace_is_followed_by_one_that_does_it(here: P
 
 def test_a_worker_that_dies_before_it_has_begun_is_followed_by_one_that_begins(here: Path) -> None:
     ran = run_in(here, "died", *DEADLY, "executor.workers=1", DEADLY_BEGINNINGS="2")
-    _, err = ran.communicate(timeout=60)
+    _, err = ran.communicate(timeout=LIMIT_S)
     assert (here / "beginnings").read_text(encoding="utf-8") == "xx"
     helix.evaluate(
         "traces.jsonl", "deadly.yaml", run_dir=here / "whole",
@@ -249,7 +243,7 @@ def test_a_worker_that_dies_before_it_has_begun_is_followed_by_one_that_begins(h
 @pytest.mark.slow
 def test_where_no_worker_ever_begins_the_run_says_so_and_ends(here: Path) -> None:
     ran = run_in(here, "died", *DEADLY, "executor.workers=1", DEADLY_BEGINNINGS="99")
-    _, err = ran.communicate(timeout=60)
+    _, err = ran.communicate(timeout=LIMIT_S)
     assert ran.returncode == 4
     assert "3 workers ended, one after the other, before they could begin (signal SIGKILL)" in err
     assert "use executor=local" in err
@@ -261,7 +255,7 @@ def test_a_trace_that_ends_every_worker_is_told_and_all_others_have_their_line(
     here: Path,
 ) -> None:
     ran = run_in(here, "died", *DEADLY, DEADLY="interview-01:99")
-    out, err = ran.communicate(timeout=60)
+    out, err = ran.communicate(timeout=LIMIT_S)
     assert ran.returncode == 4, out + err
     events = (here / "died" / "events.jsonl").read_text(encoding="utf-8").splitlines()
     told = [event for event in map(json.loads, events) if "error" in event]
@@ -273,12 +267,15 @@ def test_a_trace_that_ends_every_worker_is_told_and_all_others_have_their_line(
 
 @pytest.mark.slow
 def test_a_worker_killed_while_a_judge_is_asked_costs_no_question(here: Path) -> None:
-    ran = run_in(here, "killed", *JUDGED, "verifier.verify=all", SLOW="0.03")
+    hold(here, 5)
+    ran = run_in(here, "killed", *JUDGED, "verifier.verify=all")
     until(lambda: asked(here) >= 5, ran)
     os.kill(workers_of(ran)[0], signal.SIGKILL)
+    hold(here, 20)
     until(lambda: asked(here) >= 20, ran)
     os.kill(workers_of(ran)[-1], signal.SIGKILL)
-    out, err = ran.communicate(timeout=120)
+    go(here)
+    out, err = ran.communicate(timeout=LIMIT_S)
     assert ran.returncode in (0, 1, 3), out + err
     died = asked(here)
     helix.evaluate(
@@ -291,17 +288,19 @@ def test_a_worker_killed_while_a_judge_is_asked_costs_no_question(here: Path) ->
 
 @pytest.mark.slow
 def test_an_interruption_ends_the_workers_and_the_same_command_goes_on(here: Path) -> None:
-    ran = run_in(here, "cut", *JUDGED, "limits.concurrency=4", SLOW="0.1")
+    hold(here, 8)
+    ran = run_in(here, "cut", *JUDGED, "limits.concurrency=4")
     until(lambda: asked(here) >= 8, ran)
     workers = workers_of(ran)
     ran.send_signal(signal.SIGINT)
-    _, err = ran.communicate(timeout=60)
+    go(here)
+    _, err = ran.communicate(timeout=LIMIT_S)
     assert ran.returncode == 130 and "Traceback" not in err, err
     assert workers and not any(Path(f"/proc/{pid}").exists() for pid in workers)
     assert not (here / "cut" / "scorecard.json").exists()
     before = asked(here)
     again = run_in(here, "cut", *JUDGED, "limits.concurrency=4")
-    _, err = again.communicate(timeout=120)
+    _, err = again.communicate(timeout=LIMIT_S)
     assert again.returncode in (0, 1, 3), err
     once = (here / "asked").read_text(encoding="utf-8").splitlines()
     assert before >= 8 and len(once) == len(set(once))
