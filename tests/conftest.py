@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.environments import Environments, built, run
+
 # A property is right or wrong, however busy the machine is.
 settings.register_profile("helix", deadline=None)
 settings.load_profile("helix")
@@ -27,3 +29,24 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("../shared is not here: real traces and cases are not tested")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def environments(tmp_path_factory: pytest.TempPathFactory) -> Environments:
+    """What makes environments in which the lock's packages are there at once."""
+    return Environments(tmp_path_factory.mktemp("locked"))
+
+
+@pytest.fixture(scope="session")
+def clone(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh clone of what is committed, to read and to build from."""
+    folder = tmp_path_factory.mktemp("clone") / "clone"
+    if run("git", "clone", "--quiet", project, folder).returncode:
+        pytest.skip("not a git checkout")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def wheel(clone: Path) -> Path:
+    """The wheel of Helix, built from what is committed."""
+    return built(clone, clone.parent / "helix")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,8 +20,8 @@ from helix.audit.dimensions import BUILT_IN
 from helix.fieldpath import MISSING, parse_relative, walk
 from helix.registry import load
 from helix.runs import RunFiles
+from tests.environments import ROOT, THIS, Environments, pip
 
-ROOT = Path(__file__).resolve().parents[1]
 EXECUTORS = ("local", "processes")
 
 
@@ -90,17 +89,6 @@ def test_every_field_that_a_dimension_is_said_to_read_stands_in_its_artifact(
     assert any(value is not MISSING for value in found)
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel of this checkout."""
-    folder = tmp_path_factory.mktemp("wheels")
-    words = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)]
-    built = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stderr
-    (found,) = folder.glob("helix_evals-*.whl")
-    return found
-
-
 @pytest.mark.slow
 def test_the_demo_is_the_same_from_an_installed_wheel_in_another_folder(
     first: Path, wheel: Path, tmp_path: Path
@@ -119,20 +107,10 @@ def test_the_demo_is_the_same_from_an_installed_wheel_in_another_folder(
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
 def test_the_demo_is_the_same_under_another_python(
-    first: Path, wheel: Path, tmp_path: Path, version: str
+    first: Path, wheel: Path, environments: Environments, tmp_path: Path, version: str
 ) -> None:
-    if sys.version_info[:2] == tuple(map(int, version.split("."))):
+    if version == THIS:
         pytest.skip(f"Python {version} is the one that runs the tests")
-    interpreter = shutil.which(f"python{version}")
-    env = {**os.environ, "PYENV_VERSION": version}
-    made = interpreter and subprocess.run(
-        [interpreter, "-m", "venv", tmp_path / "env"], capture_output=True, env=env, check=False
-    )
-    if not made or made.returncode:
-        pytest.skip(f"Python {version} is not installed here")
-    python = tmp_path / "env" / "bin" / "python"
-    for words in (["--require-hashes", "-r", ROOT / "requirements.lock"], ["--no-deps", wheel]):
-        pip = [python, "-m", "pip", "install", "-q", *words]
-        done = subprocess.run(pip, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+    python = environments.make(tmp_path / "env", version)
+    pip(python, "--no-deps", wheel)
     assert_same(first, demo(tmp_path / "far", python=python, PYTHONPATH=""))

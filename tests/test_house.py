@@ -5,10 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.metadata
-import os
 import re
 import shutil
-import subprocess
 import sys
 import tomllib
 import zipfile
@@ -17,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.environments import ROOT, Environments, pip, run
+
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 LOCKS = ["requirements.lock", "requirements-dev.lock"]
@@ -42,24 +41,6 @@ REGISTRY_HOST = re.compile(
     r"|crate[s]\.io",
     re.IGNORECASE,
 )
-
-
-def run(*command: str | Path, cwd: Path = ROOT, **env: str) -> subprocess.CompletedProcess[str]:
-    """Run a command as a newcomer's shell would: without this interpreter's own settings."""
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("PYTHON", "PYTEST", "COV_", "VIRTUAL_ENV", "MAKE", "MFLAGS"))
-    }
-    return subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env=inherited | env,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
 
 
 def tracked_texts() -> Iterator[tuple[str, str]]:
@@ -282,63 +263,40 @@ def test_without_a_fitting_python_make_says_what_is_missing(tmp_path: Path) -> N
     assert not (tmp_path / ".venv").exists()
 
 
-@pytest.fixture
-def clone(tmp_path: Path) -> Path:
-    """A fresh clone of what is committed."""
-    made = run("git", "clone", "--quiet", ROOT, tmp_path / "clone")
-    if made.returncode:
-        pytest.skip("not a git checkout")
-    return tmp_path / "clone"
-
-
 @pytest.mark.slow
-def test_a_fresh_clone_runs_the_demo_with_one_command_and_again_at_once(clone: Path) -> None:
+def test_a_fresh_clone_runs_the_demo_with_one_command_and_again_at_once(
+    clone: Path, tmp_path: Path
+) -> None:
+    run("git", "clone", "--quiet", clone, tmp_path / "mine")
     for quiet in (False, True):
-        demo = run("make", "demo", cwd=clone)
+        demo = run("make", "demo", cwd=tmp_path / "mine")
         assert demo.returncode == 0, demo.stdout + demo.stderr
         report = re.search(r"^Report: (.+)$", demo.stdout, re.MULTILINE)
         assert report, demo.stdout
-        assert (clone / report.group(1)).is_file()
+        assert (tmp_path / "mine" / report.group(1)).is_file()
         assert ("Setting up" not in demo.stderr) is quiet
 
 
 @pytest.mark.slow
-def test_the_wheel_carries_conf_and_runs_far_from_the_checkout(clone: Path, tmp_path: Path) -> None:
-    wheels = tmp_path / "wheels"
-    built = run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", wheels, clone)
-    assert built.returncode == 0, built.stderr
-    (wheel,) = wheels.glob("helix_evals-*.whl")
+def test_the_wheel_carries_conf_and_runs_far_from_the_checkout(
+    clone: Path, wheel: Path, environments: Environments, tmp_path: Path
+) -> None:
     conf = {p.relative_to(clone).as_posix() for p in (clone / "conf").rglob("*.yaml")}
     assert conf
     assert {f"helix/{name}" for name in conf} <= set(zipfile.ZipFile(wheel).namelist())
-
-    far = tmp_path / "far"
-    far.mkdir()
-    run(sys.executable, "-m", "venv", "env", cwd=far)
-    python = far / "env" / "bin" / "python"
-    lock = ROOT / "requirements.lock"
-    locked = run(python, "-m", "pip", "install", "-q", "--require-hashes", "-r", lock, cwd=far)
-    assert locked.returncode == 0, locked.stderr
-    installed = run(python, "-m", "pip", "install", "-q", "--no-deps", wheel, cwd=far)
-    assert installed.returncode == 0, installed.stderr
-    demo = run(far / "env" / "bin" / "helix", "evaluate", "experiment=demo", cwd=far)
+    python = environments.make(tmp_path / "env")
+    pip(python, "--no-deps", wheel)
+    demo = run(python.with_name("helix"), "evaluate", "experiment=demo", cwd=tmp_path)
     assert demo.returncode == 0, demo.stdout + demo.stderr
-    assert list(far.glob("outputs/evaluate/*/report.html"))
+    assert list(tmp_path.glob("outputs/evaluate/*/report.html"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
-def test_the_locks_install_on_every_supported_python(version: str, tmp_path: Path) -> None:
-    interpreter = shutil.which(f"python{version}")
-    # Under pyenv every version is on PATH, but only the chosen one runs.
-    if (
-        interpreter is None
-        or run(interpreter, "-m", "venv", tmp_path, PYENV_VERSION=version).returncode
-    ):
-        pytest.skip(f"Python {version} is not installed here")
-    python = tmp_path / "bin" / "python"
-    for lock in LOCKS:
-        done = run(python, "-m", "pip", "install", "-q", "--require-hashes", "-r", ROOT / lock)
-        assert done.returncode == 0, done.stderr
+def test_the_locks_install_on_every_supported_python(
+    version: str, environments: Environments, tmp_path: Path
+) -> None:
+    python = environments.make(tmp_path / "env", version)
+    pip(python, "--require-hashes", "-r", ROOT / "requirements-dev.lock")
     check = run(python, "-m", "pip", "check")
     assert check.returncode == 0, check.stdout

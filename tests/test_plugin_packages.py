@@ -5,58 +5,37 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.test_house import pins, run
+from tests.environments import Environments, built, pip, run
+from tests.test_house import pins
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def clone(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh clone of what is committed."""
-    place = tmp_path_factory.mktemp("clone") / "clone"
-    if run("git", "clone", "--quiet", project, place).returncode:
-        pytest.skip("not a git checkout")
-    return place
-
-
-@pytest.fixture(scope="module")
-def wheels(clone: Path) -> dict[str, Path]:
-    """The wheels of Helix and of the example."""
-    place = clone.parent / "wheels"
-    for source in (clone, clone / "plugins" / "helix-example"):
-        built = run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", place, source)
-        assert built.returncode == 0, built.stderr
-    return {wheel.name.partition("-")[0]: wheel for wheel in place.glob("*.whl")}
-
-
-@pytest.fixture(scope="module")
-def far(project: Path, wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def far(
+    clone: Path,
+    wheel: Path,
+    environments: Environments,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
     """A folder with an environment that holds the two wheels and pytest, and with traces."""
-    place = tmp_path_factory.mktemp("far")
-    run(sys.executable, "-m", "venv", "env", cwd=place)
-    pip = (place / "env" / "bin" / "python", "-m", "pip", "install", "-q")
-    locked = project / "requirements.lock"
-    for words in (
-        ("--require-hashes", "-r", locked),
-        ("--no-deps", wheels["helix_evals"], wheels["helix_example"]),
-        (f"pytest=={pins('requirements-dev.lock')['pytest']}",),
-    ):
-        done = run(*pip, *words, cwd=place)
-        assert done.returncode == 0, done.stderr
-    return place
+    folder = tmp_path_factory.mktemp("far")
+    python = environments.make(folder / "env")
+    pip(python, "--no-deps", wheel, built(clone / "plugins" / "helix-example", folder / "wheels"))
+    pip(python, f"pytest=={pins('requirements-dev.lock')['pytest']}")
+    return folder
 
 
-def test_the_wheel_of_helix_carries_the_whole_example(clone: Path, wheels: dict[str, Path]) -> None:
+def test_the_wheel_of_helix_carries_the_whole_example(clone: Path, wheel: Path) -> None:
     listed = run("git", "ls-files", "-z", "plugins/helix-example", cwd=clone).stdout.split("\0")
     carried = {name.replace("plugins/helix-example", "helix/example_plugin") for name in listed}
     assert len(carried) > 10
-    assert carried - {""} <= set(zipfile.ZipFile(wheels["helix_evals"]).namelist())
+    assert carried - {""} <= set(zipfile.ZipFile(wheel).namelist())
 
 
 def test_the_example_works_beside_helix_without_the_repository(clone: Path, far: Path) -> None:
@@ -85,8 +64,7 @@ def test_a_new_plugin_installs_there_and_passes_its_tests_at_once(far: Path) -> 
     made = run(bin / "helix", "plugins", "new", "my-desk", cwd=far)
     assert made.returncode == 0, made.stderr
     folder = far / "helix-my-desk"
-    installed = run(bin / "python", "-m", "pip", "install", "-q", "./helix-my-desk[test]", cwd=far)
-    assert installed.returncode == 0, installed.stderr
+    pip(bin / "python", f"{folder}[test]")
     tested = run(bin / "python", "-m", "pytest", "-q", cwd=folder)
     assert tested.returncode == 0, tested.stdout + tested.stderr
     found = json.loads(run(bin / "helix", "plugins", "--json", cwd=far).stdout)

@@ -13,7 +13,7 @@ pytest.importorskip("redis", reason="redis is not installed: helix-redis is not 
 from redis_server import PROGRAM, RedisServer
 
 from tests.app.test_killed import SUITE
-from tests.test_house import ROOT, run
+from tests.environments import ROOT, run
 
 pytestmark = [
     pytest.mark.slow,
