@@ -64,6 +64,14 @@ class Ground:
             return True
         return self.shown.carries(self.trace, ref)
 
+    def tells_of_trace(self, refs: Sequence[Ref]) -> bool:
+        """Whether one of the refs is of the trace, or of a fact that people verified about it.
+
+        What people vouch for in general shows nothing that happened here (METHOD 1, 4).
+        """
+        premises = map(self._premise, refs)
+        return any(premise is None or premise.trace_id is not None for premise in premises)
+
     def _premise(self, ref: Ref) -> Premise | None:
         """Return the premise that a ref names; what the trace has of that id comes first."""
         if owner(self.trace, ref.obs) is not None:
@@ -78,6 +86,8 @@ class Ground:
             note = f"the premise '{ref.obs}' says no such thing at '{ref.path}'; cite its text"
             return msgspec.structs.replace(ref, match="dead", note=note)
         match: MatchKind = "exact" if cited == text else "contains"
+        if not self.tells_of_trace([ref]):
+            match = "weak"
         return msgspec.structs.replace(ref, match=match, note=None)
 
     def covers(self, channel: str) -> bool:

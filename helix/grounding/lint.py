@@ -203,6 +203,8 @@ def _cited(verdict: Verdict, ground: Ground) -> Iterator[tuple[Kind, str]]:
     yield from _dead([r for r in refs if decided or (r.obs, r.path, r.value) not in told])
     if verdict.code is not None:
         yield from _dead(resolve_refs(ground.trace, verdict.code.refs))
+    if decided and verdict.refs and not ground.tells_of_trace(verdict.refs):
+        yield "no-refs", "is decided, and cites nothing of the trace, but what people vouch for"
     if by_code_alone(verdict) or not decided or not _ABSENCE.search(verdict.claim or ""):
         return
     if all_weak(refs[: len(verdict.refs)]):

@@ -25,6 +25,7 @@ from helix.model.verdict import (
 )
 
 NO_PREMISE = ("", "none")
+_IN_GENERAL = "what people vouch for in general shows nothing that happened here"
 
 
 def resolved(verdict: Verdict, ground: Ground) -> Verdict:
@@ -56,6 +57,8 @@ def complaints(verdict: Verdict, terms: Sequence[str], ground: Ground) -> list[s
         found.append("blockedBy belongs to an uncertain verdict only")
     if not verdict.refs:
         found.append("a decided verdict needs at least one ref")
+    elif not ground.tells_of_trace(verdict.refs):
+        found.append(f"a decided verdict needs a ref of the recording: {_IN_GENERAL}")
     if not says(verdict.claim):
         found.append("a decided verdict needs a claim: one factual sentence that the refs show")
     if verdict.litmus is None:
@@ -141,6 +144,8 @@ def _faults(
         if not ground.shows(ref):
             text = f"{ref.obs} {ref.path} was not shown to the judge"
             yield "unread", "factual-intent", text
+    if not ground.tells_of_trace(verdict.refs):
+        yield "not-decidable", "factual-intent", f"nothing of the trace is cited: {_IN_GENERAL}"
     for assumption in verdict.assumptions:
         if assumption.status != "verified":
             yield "not-decidable", assumption.kind, assumption.text

@@ -255,3 +255,7 @@ def test_a_premise_that_was_vouched_for_is_evidence_where_it_is_about_the_row_an
     assert kinds(msgspec.structs.replace(norm, text="It may be extended.")) == ["dead-ref"]
     assert kinds(msgspec.structs.replace(norm, trace_id="another")) == ["dead-ref"]
     assert kinds(msgspec.structs.replace(norm, criterion_id="another")) == ["dead-ref"]
+    raw["verdicts"][0]["refs"] = [cited]
+    line = read_line(json.dumps(raw).encode())
+    assert kinds(norm) == ["no-refs"]
+    assert kinds(msgspec.structs.replace(norm, trace_id=loan().id)) == []

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from helix.grounding import Ground, complaints, resolved, settle
+from helix.grounding import Ground, all_weak, complaints, resolved, settle, settle_na
 from helix.judging.packet import PacketSettings, build
 from helix.judging.rendering import render
 from helix.model.config import SubjectConfig
 from helix.model.packet import Premise
 from helix.model.request import Pin, Request, Unit
-from helix.model.verdict import Litmus, Ref, Verdict
+from helix.model.verdict import Litmus, NotApplicable, Ref, Verdict
 from tests.judging.bench import row, trace_of
 
 PIN = Pin("scripted", "m", "scripted:m")
@@ -58,6 +59,41 @@ def test_a_premise_can_be_cited_in_its_own_words(ref: Ref, cause: str | None, sh
     done = resolved(given, ground)
     assert settle(done, [], ground).cause == cause
     assert bool(complaints(done, [], ground)) == (cause is not None)
+
+
+IN_GENERAL = Ref(obs="p1", path="text", value="A loan on hold is never extended.")
+
+
+@pytest.mark.parametrize("verified", [True, False])
+@pytest.mark.parametrize(
+    ("about", "refs", "cause"),
+    [
+        (None, (IN_GENERAL,), "not-decidable"),
+        (None, (IN_GENERAL, SAID), None),
+        ("t1", (IN_GENERAL,), None),
+    ],
+)
+def test_what_people_vouch_for_in_general_decides_no_trace_by_itself(
+    about: str | None, refs: tuple[Ref, ...], cause: str | None, verified: bool
+) -> None:
+    told = msgspec.structs.replace(NORM, trace_id=about)
+    ground = Ground(TRACE, premises=(told,), verified=verified)
+    given = Verdict(
+        criterion_id="c1", critique="because", result="pass", claim="It was not extended.",
+        refs=refs, litmus=Litmus(premise=""),
+    )  # fmt: skip
+    done = resolved(given, ground)
+    assert settle(done, [], ground).cause == cause
+    assert bool(complaints(done, [], ground)) == (cause is not None)
+    excused = settle_na(NotApplicable(criterion_id="c1", critique="no loan", refs=refs), ground)
+    assert isinstance(excused, NotApplicable) == (cause is None)
+
+
+def test_a_norm_beside_weak_evidence_does_not_make_it_strong() -> None:
+    ground = Ground(TRACE, premises=(NORM,))
+    short = Ref(obs="m1", path="text", value="hold")
+    assert all_weak(ground.resolved([IN_GENERAL, short]))
+    assert not all_weak(ground.resolved([IN_GENERAL, SAID]))
 
 
 def test_a_trace_that_has_an_id_of_a_premise_is_looked_at_first() -> None:

@@ -539,7 +539,7 @@ def test_the_walk_may_cite_a_premise_that_people_vouch_for() -> None:
     with pytest.raises(StopIteration) as end:
         line.send(Reply(text=reply(asked.nonce, verdict(refs=[HELD]), **walk)))
     steps = end.value.value.line.judge_steps
-    assert [step.ref.match for step in steps] == ["exact", "dead"]
+    assert [step.ref.match for step in steps] == ["weak", "dead"]
 
 
 def test_what_was_left_out_of_a_packet_is_told_with_the_verdicts() -> None:
