@@ -1,14 +1,16 @@
-"""JSON Schemas of what people write: both spellings of every key, parameters by primitive."""
+"""JSON Schemas of files; of what people write both spellings of every key, too."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 from pydantic import BaseModel
 from pydantic.alias_generators import to_snake
 from pydantic.errors import PydanticInvalidForJsonSchema
 
+from helix.app.meanings import describe
 from helix.checks.parts import KIND
 from helix.checks.window import Window
 from helix.registry import Registry
@@ -16,9 +18,17 @@ from helix.registry import Registry
 Schema = dict[str, Any]
 
 
+def written_line(shape: type[msgspec.Struct]) -> Schema:
+    """Return the schema of what Helix alone writes, in camelCase."""
+    schema = msgspec.json.schema(shape)
+    describe(schema, shape)
+    return schema
+
+
 def written_shape(model: type[BaseModel], registry: Registry) -> Schema:
     """Return the schema of a file that people write, as it is read: camelCase or snake_case."""
     schema = model.model_json_schema(by_alias=True)
+    describe(schema, model)
     if "CodeEval" in schema.get("$defs", {}):
         _open_primitives(schema["$defs"], registry)
     for node in [schema, *schema.get("$defs", {}).values()]:

@@ -39,41 +39,49 @@ class RecordingHeader(Shape, frozen=True, kw_only=True):
 
 
 class Cached(Shape, frozen=True, kw_only=True):
-    """What the reply cache needs to keep a recorded reply again: its key there, and what was asked.
-
-    `prompt` is the digest of the unit's first prompt, `made_by` what the reply itself says.
-    """
+    """What the reply cache needs to keep a recorded reply again."""
 
     key: str
+    """Its key in the cache."""
     pin: Pin
+    """Who was asked, under what."""
     prompt: str
+    """The digest of the unit's first prompt."""
     made_by: str | None = None
 
 
 class Recording(Shape, frozen=True, kw_only=True):
-    """One reply, the unit it answers, and the model that gave it; `key` is the unit's digest.
-
-    `model` is the one that the reply names, null where it named none; `asked` is the pinned one.
-    `nonce` is the one of the prompt that was answered. A better prompt has another; the replay
-    puts that one in its place, so that the reply still counts as the judge's own. `cached` is there
-    where the reply comes from a reply cache.
-    """
+    """One reply, and the unit that it answers."""
 
     schema_version: str = msgspec.field(default_factory=lambda: RECORDING_SCHEMA_VERSION)
     key: str
+    """The unit's digest, by which it is found."""
     unit: Unit
+    """What it answers."""
     nonce: str
+    """That of the prompt that was answered; a replay puts its own prompt's in its place."""
     model: str | None = None
+    """The model that the reply names; null where it names none."""
     asked: str | None = None
+    """The model that was pinned; null where that is not recorded."""
     text: str
+    """The answer."""
     finish_reason: str | None = None
+    """Why the model stopped, as the provider says; null where it does not."""
     reasoning: str | None = None
+    """What the model thought before it answered; null where none came apart."""
     usage: Usage | None = None
+    """What it cost; null where not recorded."""
     effective: dict[str, Any] | None = None
     made_by: str | None = None
+    """Who gave the answer, by name; null where the file's first line says it."""
     made_how: str | None = None
+    """How it was made; null where the file's first line says it."""
     draw: str | None = None
+    """What the provider calls this answer, so that one that comes twice is known; null has no
+    name."""
     cached: Cached | None = None
+    """Where it lay in the reply cache; null where it comes from elsewhere."""
 
 
 class Mailbox:

@@ -48,38 +48,50 @@ class ScanEvidence(Record):
     """A complete look at one channel that found nothing, or not enough (METHOD 4)."""
 
     channel: Text
+    """The field path of every place that was looked at."""
     pattern: Text
+    """The RE2 expression that was looked for; empty is anything at all."""
     items: int
+    """How many values were looked at."""
     matches: int
+    """How many of them matched."""
 
 
 class Evidence(Record):
-    """One ref of a verdict: whose, where inside it, the cited text; or what was looked through."""
+    """One ref of a verdict that resolves."""
 
     obs: Text
+    """The id of the observation, message or trace that owns the value."""
     path: Text
+    """The field path inside it."""
     value: Text | None = None
+    """The text that is cited; null where `scan` cites an absence."""
     scan: ScanEvidence | None = None
+    """The look that found nothing, or not enough; null where a value is cited."""
     note: Text | None = None
+    """What the judge says of it; null for nothing."""
 
 
 class FailingCase(Record):
-    """One cell that has to change: the critique verbatim, and at least one ref that resolves.
-
-    `runs` counts the fresh runs of the case, `bad` those of them that did not pass. A `flapping`
-    case passes in some runs of the agent and not in others.
-    """
+    """One cell that has to change."""
 
     case: Text = Field(min_length=1)
+    """The id of the case."""
     criterion_id: Text = Field(min_length=1)
     statement: Text = ""
     kind: Kind
+    """flapping passes in some runs of the agent and not in others."""
     bad: int = Field(ge=0)
+    """Fresh runs of the case that did not pass."""
     runs: int = Field(ge=1)
+    """Fresh runs of the case."""
     trace_id: Text
     trace_file: Text
+    """The file that holds the trace."""
     critique: Text
+    """The verdict's critique, verbatim."""
     refs: tuple[Evidence, ...]
+    """The verdict's evidence; at least one place."""
 
     @field_validator("critique")
     @classmethod
@@ -100,35 +112,46 @@ class ProposedRemedy(Record):
     """What might mend it. Nobody has tried it, and it says so."""
 
     status: Literal["hypothesis"] = "hypothesis"
+    """hypothesis, always."""
     text: Text = Field(min_length=1)
+    """What might mend it."""
 
 
 class Rejected(Record):
-    """An earlier request of this swing that the engineer would not carry out, and why."""
+    """An earlier request of this swing that the engineer would not carry out."""
 
     request: str
+    """Its id."""
     remedy_target: Target
+    """What it asked to be amended."""
     note: Text
+    """Why it was rejected."""
 
 
 class ChangeRequest(Record):
-    """What the loop asks of whoever amends the subject, as a file that can be acted on alone.
-
-    `answer` is where the response goes, a ChangeResponse as JSON. `subject_version` is null where
-    nobody said it. `subject_files` are the globs that tell whether the subject has changed.
-    """
+    """What the loop asks of whoever amends the subject, as a file that can be acted on alone."""
 
     schema_version: str = IMPROVEMENT_SCHEMA_VERSION
     id: str = Field(pattern=r"^[a-z0-9-]+$")
+    """What the response names."""
     subject: Text
+    """The agent's name."""
     subject_version: str | None = None
+    """Its version as it was measured; null where nobody said it."""
     subject_files: tuple[str, ...] = ()
+    """Globs of the files that tell whether it has changed."""
     swing: int = Field(ge=1)
+    """The round of the loop, from 1."""
     remedy_target: Target
+    """What is to be amended: the agent's specification or its implementation."""
     proposed_remedy: ProposedRemedy
+    """What might mend it."""
     failing_cases: tuple[FailingCase, ...] = Field(min_length=1)
+    """The cells that have to change."""
     rejected: tuple[Rejected, ...] = ()
+    """What was asked for before in this round, in vain."""
     answer: Text
+    """The path of the file that is to hold the response, a change-response."""
 
 
 @dataclass(frozen=True, slots=True)

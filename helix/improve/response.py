@@ -19,16 +19,17 @@ class ResponseError(UsageError):
 
 
 class ChangeResponse(Record):
-    """What became of a change request.
-
-    `subject_version` names the amended subject where no files tell that it has changed.
-    """
+    """What became of a change request."""
 
     schema_version: str = IMPROVEMENT_SCHEMA_VERSION
     request: str
+    """The id of the request that it answers."""
     decision: Literal["amended", "rejected"]
+    """amended: the subject has changed; rejected: it has not, and `note` says why."""
     note: str | None = None
+    """What the engineer says; null for nothing, where it is amended."""
     subject_version: str | None = Field(default=None, pattern=r"\S")
+    """The amended subject's version, where no files tell; null where they do."""
 
     @field_validator("schema_version")
     @classmethod

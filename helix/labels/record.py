@@ -23,21 +23,23 @@ class Cell(NamedTuple):
 
 
 class Label(Record):
-    """One line of a label file.
-
-    `refs` is the evidence that the rater saw, in the shape that a verdict cites; `when` is an
-    ISO 8601 time. Case and surrounding space of `label` are forgiven, as are a space or an
-    underscore for its hyphen.
-    """
+    """One line of a label file: what one person says of one cell."""
 
     schema_version: str = LABEL_SCHEMA_VERSION
     trace: str = Field(min_length=1)
+    """The id of the trace."""
     criterion: str = Field(min_length=1)
+    """The id of the row."""
     label: Word
+    """The person's word; case, space and underscores are forgiven."""
     refs: tuple[RefSpec, ...] = ()
+    """What the rater saw it by."""
     note: str | None = None
+    """What the rater adds; null for nothing."""
     rater: str = Field(min_length=1)
+    """Who says it."""
     when: str | None = None
+    """When, in ISO 8601; null where not recorded."""
 
     @field_validator("schema_version")
     @classmethod

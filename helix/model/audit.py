@@ -23,36 +23,39 @@ def _version() -> str:
 
 
 class Spot(Whole, frozen=True, kw_only=True):
-    """The first place where an artifact differs: its line, its JSON path, what stands there.
-
-    `line` counts from 1 and is null in a document of one value; `path` is empty for the whole of
-    it. `a` and `b` are JSON texts, cut around where they part; null stands for nothing there.
-    """
+    """The first place where an artifact differs."""
 
     line: int | None
+    """From 1; null in a document of one value."""
     path: str
+    """The JSON path; empty for the whole of it."""
     a: str | None
+    """What stands in the first run, as JSON, cut around where they part; null for nothing."""
     b: str | None
+    """What stands in the second."""
 
 
 class ArtifactDiff(Whole, frozen=True, kw_only=True):
-    """How one artifact of two runs compares after masking, in how many places, where first.
-
-    `missing` is in neither run, so that nothing was compared.
-    """
+    """How one artifact of two runs compares after masking."""
 
     artifact: str
+    """Its name in the run directory."""
     status: ArtifactStatus
+    """`missing` is in neither run, so that nothing was compared."""
     places: int = 0
+    """In how many places it differs."""
     first: Spot | None = None
+    """The first of them; null where there is none."""
 
 
 class Diff(Whole, frozen=True, kw_only=True):
-    """Two runs after masking, by the version of the masking set; every artifact has its entry."""
+    """Two runs, compared after masking (METHOD 69)."""
 
     schema_version: str = msgspec.field(default_factory=_version)
     masking: str
+    """The version of the masking set."""
     artifacts: tuple[ArtifactDiff, ...]
+    """Every artifact, in either run or in neither."""
 
     @property
     def different(self) -> tuple[ArtifactDiff, ...]:
@@ -61,32 +64,36 @@ class Diff(Whole, frozen=True, kw_only=True):
 
 
 class DimensionScore(Whole, frozen=True, kw_only=True):
-    """One dimension over several runs: what was measured in each, and whether that is the same.
-
-    `values` has one entry per run; null is not measured there, and `reason` says why. Where no run
-    holds it the dimension is not measured, and where only some do it is different.
-    """
+    """One dimension over several runs (METHOD 70)."""
 
     name: str
+    """Its name."""
     version: str
+    """The version of how it is measured."""
     artifact: str
+    """The file that it reads."""
     field: str
+    """What of that file."""
     target: str
+    """What counts as equal."""
     status: DimensionStatus
+    """notMeasured where no run holds it, different where only some do."""
     values: tuple[Any, ...]
+    """What was measured in each run, in their order; null is not measured there."""
     reason: str | None = None
+    """Why something was not measured; null where all was."""
 
 
 class DeterminismScore(Whole, frozen=True, kw_only=True):
-    """The determinism scorecard of some runs; it stands beside the gate and enters none.
-
-    `variance` is the score: k dimensions differ of the n that were measured (METHOD 69, 70).
-    """
+    """The determinism scorecard; it stands beside the gate and enters none (METHOD 68)."""
 
     schema_version: str = msgspec.field(default_factory=_version)
     runs: int
+    """How many runs were compared."""
     dimensions: tuple[DimensionScore, ...]
+    """Every dimension."""
     variance: Ratio
+    """The score: dimensions that differ, of those that were measured."""
 
     @property
     def different(self) -> tuple[DimensionScore, ...]:
@@ -95,21 +102,25 @@ class DeterminismScore(Whole, frozen=True, kw_only=True):
 
 
 class Reading(Whole, frozen=True, kw_only=True):
-    """One line of the history: what a determinism scorecard said of one subject and suite.
-
-    `at` is null where no time was given; `plan` is the digest of what was executed, null where
-    the runs hold none.
-    """
+    """One line of the history: what a determinism scorecard said of one subject and suite."""
 
     schema_version: str = msgspec.field(default_factory=_version)
     at: str | None
+    """When (ISO 8601); null where no time was given."""
     subject: str
+    """The agent's name."""
     suite: str
+    """The suite's name."""
     plan: str | None
+    """The digest of what was executed; null where the runs hold none."""
     runs: int
+    """How many runs were compared."""
     variance: Ratio
+    """Dimensions that differ, of those that were measured."""
     different: tuple[str, ...] = ()
+    """The names of those that differ."""
     not_measured: tuple[str, ...] = ()
+    """The names of those that were not measured."""
 
 
 class Trend(Whole, frozen=True, kw_only=True):

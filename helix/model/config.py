@@ -118,17 +118,24 @@ class Waiver(Section):
     """A failing or undecided gating criterion that someone vouches for until a date."""
 
     criterion: str
+    """The id of the row."""
     by: str = Field(pattern=r"\S")
+    """Who vouches."""
     reason: str = Field(pattern=r"\S")
+    """Why."""
     expires: datetime.date
+    """The last day that it holds (YYYY-MM-DD)."""
     trace: str | None = None
+    """The one trace that it is about; null is all."""
 
 
 class PerTask(Section):
     """k of n runs of one task must pass (METHOD 66)."""
 
     k: int = Field(ge=1)
+    """How many runs of a task must pass."""
     n: int = Field(ge=1)
+    """Of how many."""
 
 
 class RatePolicy(Section):

@@ -47,51 +47,70 @@ class Record(BaseModel):
 
 
 class RefSpec(Record):
-    """Evidence as written in a suite: owner id, relative path, cited text (METHOD 4)."""
+    """Evidence as written in a suite (METHOD 4)."""
 
     obs: str
+    """The id of the observation, message or trace that owns the value."""
     path: str
+    """The field path inside it."""
     value: str | None = None
+    """The text that is cited; null cites the place alone."""
 
 
 class AssumptionSpec(Record):
     """A premise that the trace did not establish (METHOD 7)."""
 
     text: str
+    """The premise, in a sentence."""
     status: AssumptionStatus = "hypothesis"
+    """How far it is settled."""
     kind: AssumptionKind = "factual-intent"
+    """Who settles it: the trace (factual-intent), the operator (normative), a narrower row
+    (scope)."""
 
 
 class Prevalence(Record):
     """k of n examined traces showed it."""
 
     k: int = Field(ge=0)
+    """Traces that show it."""
     n: int = Field(ge=0)
+    """Traces that were examined."""
 
 
 class Evidence(Record):
     """What a mined criterion was seen in (METHOD 18)."""
 
     refs: tuple[RefSpec, ...] = ()
+    """Places in those traces."""
     trace_ids: tuple[str, ...] = ()
+    """The ids of those traces."""
 
 
 class Discovery(Record):
-    """How a mined criterion came about (METHOD 18): observed needs refs and k > 0."""
+    """How a mined criterion came about (METHOD 18)."""
 
     grounding: Grounding = "inferred"
+    """What it rests on; observed needs refs and k > 0, and only that gates by itself."""
     evidence: Evidence = Evidence()
+    """What it was seen in."""
     prevalence: Prevalence | None = None
+    """How many of the examined traces showed it; null was not counted."""
     assumptions: tuple[AssumptionSpec, ...] = ()
+    """What it takes for granted."""
     single_trace: bool = False
+    """Whether only one trace showed it, with no healthy one beside it."""
 
 
 class Ratified(Record):
     """Who accepted a criterion as a norm, when, and why (METHOD 16)."""
 
     by: str = Field(min_length=1)
+    """Who."""
     at: str = Field(min_length=1)
+    """When, as it was given (ISO 8601)."""
     note: str = ""
+    """Why."""
 
 
 class CodeEval(BaseModel):
@@ -99,6 +118,7 @@ class CodeEval(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
     primitive: str
+    """The name of the check."""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -111,9 +131,12 @@ class FewShot(Record):
 
     trace_id: str
     split: Literal["train"]
+    """train: an example of dev or test would show the judge what it is measured on."""
     text: str
+    """The part of that trace that the row needs."""
     critique: str
     result: Literal["pass", "fail", "uncertain"]
+    """What it was decided to be."""
 
     @field_validator("split", mode="before")
     @classmethod
@@ -130,29 +153,49 @@ class Criterion(Record):
     """A matrix row (METHOD 16, 17, 18, 23, 24)."""
 
     criterion_id: str = Field(min_length=1, max_length=200)
+    """What verdicts, labels and waivers name the row by; never used again once retired."""
     statement: str
+    """What is asked, one sentence that begins “Pass = …”."""
     pass_condition: str = ""
     fail_condition: str = ""
     severity: Severity | None = None
+    """CRIT and HIGH may decide the gate; null is derived from how often it failed."""
     dimension: Dimension = "operation-correctness"
+    """What kind of correctness it is about."""
     klass: CheckClass | None = Field(default=None, alias="class")
+    """Who decides it; null follows from `checkMethod`, else from `codeEval`."""
     check_method: CheckMethod | None = None
+    """The same in other words: deterministic, llm-judge, hybrid; null follows from `class`."""
     code_eval: CodeEval | None = None
+    """The check that decides it, or its code half; null in a judge's row."""
     judge_inputs: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
     few_shot: tuple[FewShot, ...] = ()
+    """Decided examples for the judge's prompt."""
     origin: Origin = "operator"
+    """Who wrote it: an operator, or discover."""
     ratified: Ratified | None = None
+    """Who accepted it as a norm, so that it may gate; null for nobody."""
     may_not_apply: bool = False
+    """Whether a run may pass in which it applies to no trace."""
     component: str | None = None
+    """The component whose gate it enters; null is the subject."""
     route: str | None = None
+    """The one kind of request that it is about; null is all."""
     tags: tuple[str, ...] = ()
+    """Words to select rows by."""
     level: Literal["context", "output", "cross-stage"] | None = None
+    """Whether it looks at what was given, at the output, or across stages; decides nothing."""
     generality: Literal["general-structural", "specific-semantic"] | None = None
+    """Whether it holds for any agent or this one; decides nothing."""
     discovery: Discovery | None = None
+    """How a mined row came about; null in an operator's."""
     scope: Literal["COMMAND", "SKILL", "AGENT"] | None = None
+    """Where its root lies: a command, a skill, or the agent; null is not said."""
     variance_mechanism: str | None = None
+    """How runs come to differ, in a row about determinism; else null."""
     controls: tuple[Literal["C-SCRIPT", "C-SCHEMA", "C-GATE", "C-GUARD", "C-PIN"], ...] = ()
+    """What holds it in check."""
     root_cause: (
         Literal[
             "RC-INGEST", "RC-ENV", "RC-LLM-PIN", "RC-RUNMETA", "RC-LATENCY", "RC-SCHEMA",
@@ -160,6 +203,7 @@ class Criterion(Record):
         ]
         | None
     ) = None  # fmt: skip
+    """Its root in METHOD 24; null is not said."""
     defect_class: (
         Literal[
             "code-bug", "missing-determinism", "schema-contract-gap", "gate-coverage-gap",
@@ -168,8 +212,11 @@ class Criterion(Record):
         ]
         | None
     ) = None  # fmt: skip
+    """What kind of defect it sees; null is not said."""
     status: Literal["active", "retired"] = "active"
+    """retired: no run evaluates it, and its id stays taken."""
     version: int = Field(default=1, ge=1)
+    """Counts up when the row's meaning changes."""
 
     @cached_property
     def digest(self) -> str:
@@ -196,17 +243,17 @@ class Criterion(Record):
 
 
 class Suite(Record):
-    """One suite file: a name, a version, its rows.
-
-    `tools` are those that the subject is known to have, whether or not a trace calls them; they
-    count as inventory beside `subject.tools` (METHOD 27).
-    """
+    """A criteria file."""
 
     suite: str = Field(min_length=1)
+    """Its name."""
     version: int | str = 1
+    """Its version, as its authors count."""
     schema_version: str = SUITE_SCHEMA_VERSION
     tools: tuple[str, ...] = ()
+    """Tools that the subject is known to have, called or not, beside `subject.tools`."""
     criteria: tuple[Criterion, ...]
+    """Its rows; ids are unique."""
 
     @field_validator("schema_version")
     @classmethod

@@ -21,18 +21,21 @@ def _version() -> str:
 
 
 class Change(Shape, frozen=True, kw_only=True):
-    """One change of one criterion: what, who, when and why, as far as they were given.
-
-    `fields` are the keys of the row that changed, `filled` those that were left out and took their
-    defaults; `subjectVersion` is the subject's at the time.
-    """
+    """One change of one criterion, as far as it is told."""
 
     schema_version: str = msgspec.field(default_factory=_version)
     criterion_id: str
     event: Event
+    """What happened to it."""
     by: str | None = None
+    """Who did it; null is not told."""
     at: str | None = None
+    """When (ISO 8601); null is not told."""
     why: str = ""
+    """Why."""
     fields: tuple[str, ...] = ()
+    """The keys of the row that changed."""
     filled: tuple[str, ...] = ()
+    """The keys that were left out and took their defaults."""
     subject_version: str | None = None
+    """The subject's version at the time; null is not known."""

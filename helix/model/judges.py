@@ -19,10 +19,7 @@ def _version() -> str:
 
 
 class CriterionVerdict(Verdict, frozen=True, kw_only=True):
-    """One line of criterion-verdicts.jsonl: a row's verdict on a trace, and who gave it under what.
-
-    `temperature` null is a model that refused 0; `judgeModel` null is a cell that code decided.
-    """
+    """One line of criterion-verdicts.jsonl: a row's verdict on a trace, and who gave it."""
 
     schema_version: str = msgspec.field(default_factory=_version)
     trace_id: str
@@ -37,29 +34,34 @@ class Shot(Shape, frozen=True, kw_only=True):
 
     trace_id: str
     split: Literal["train"] = msgspec.field(default_factory=lambda: "train")
+    """train, always."""
     text: str
+    """The part of that trace that the row needs."""
     critique: str
     result: Result
+    """What it was decided to be."""
 
 
 class JudgeSpec(Shape, frozen=True, kw_only=True):
-    """One line of judges.jsonl: the fixed prompt of one row, and what could go into it.
-
-    `user` holds `{recording}` where the slice of a trace stands and `{nonce}` where its fence's
-    does; `prompt_digest` is that of `system` and `user`. `candidates` are verdicts of this run
-    that could become `few_shot`, once a person has looked at them.
-    """
+    """One line of judges.jsonl: how one row is asked."""
 
     schema_version: str = msgspec.field(default_factory=_version)
     criterion_id: str
     criterion_digest: str
+    """SHA-256 of what the row says."""
     statement: str
     pass_condition: str = ""
     fail_condition: str = ""
     judge_inputs: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
     few_shot: tuple[Shot, ...] = ()
+    """Decided examples that are in the prompt."""
     candidates: tuple[Shot, ...] = ()
+    """Verdicts of this run that could be, once a person has looked at them."""
     prompt_digest: str
+    """SHA-256 of `system` and `user`."""
     system: str
+    """The rubric."""
     user: str
+    """The question; `{recording}` stands for the part of a trace, `{nonce}` for its fence's
+    word."""

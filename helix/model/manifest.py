@@ -15,38 +15,47 @@ _Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
 class LoadFailure(Shape, frozen=True, kw_only=True):
-    """A file or record that could not be read: where it is, and what is wrong with it.
-
-    `line` is 1-based and 0 for a whole file; `byte` is the offset inside the line or file.
-    """
+    """A file or record that could not be read."""
 
     file: str
+    """Its path, as it was found."""
     line: int
+    """From 1; 0 for the whole file."""
     reason: str
+    """What is wrong with it."""
     byte: int | None = None
+    """The offset inside the line, or the file; null where it is not known."""
 
 
 class ManifestEntry(Shape, frozen=True, kw_only=True):
-    """One trace: its place in the plan's order, identity, digest, route, flags, fidelity.
-
-    `failures` counts the steps that declare an error; discover counts results that say so as well.
-    `latencyMs` is what the run took, where the trace records it.
-    """
+    """One trace as the survey found it, before anything is spent."""
 
     ordinal: _Count
+    """Its place in the order of the run, from 0."""
     id: str
+    """Its id."""
     digest: str
+    """SHA-256 of the bytes that it was read from."""
     file: str
+    """The file that it was read from."""
     line: _Count
+    """Its line there, from 1; 0 for the whole file."""
     format: str
+    """The name of the format that it was read as."""
     route: str | None
     task: str | None
     flags: tuple[str, ...]
+    """What is odd about the recording: docs/formats.md lists them."""
     fidelity: Fidelity
+    """Whether it can carry a judgement."""
     observations: _Count
+    """How many things were done in it."""
     selected: bool
+    """Whether it was chosen to be evaluated."""
     failures: _Count = 0
+    """Steps that declare an error."""
     latency_ms: float | None = None
+    """Milliseconds that the run took; null where the trace does not record it."""
 
 
 class _Own(msgspec.Struct, frozen=True, array_like=True):
@@ -203,8 +212,11 @@ class Load(Shape, omit_defaults=False, frozen=True, kw_only=True):
     """What was found on disk, counted before sharding."""
 
     files: int
+    """Files that were read."""
     traces: int
+    """Traces that were found in them."""
     failures: tuple[LoadFailure, ...] = ()
+    """What could not be read."""
 
 
 class Survey(Shape, omit_defaults=False, frozen=True, kw_only=True):

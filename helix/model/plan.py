@@ -11,17 +11,17 @@ PLAN_SCHEMA_VERSION = "1.0"
 
 
 class Plan(Shape, frozen=True, kw_only=True, omit_defaults=False):
-    """plan.json. Subject, suite, pins, sampling and gate decide; paths, limits and reports run.
-
-    `fold` is what `helix.gate` is told of a run with verdicts, so that shards can be merged; all of
-    it follows from what decides.
-    """
+    """plan.json: what was frozen before anything was spent."""
 
     schema_version: str
     digest: str
+    """SHA-256 of `decides`, which names the plan."""
     decides: dict[str, Any]
+    """What can change a verdict: subject, suite, pins, sampling, gate."""
     runs: dict[str, Any]
+    """What only carries the work out: paths, limits, executor, reports."""
     fold: dict[str, Any] | None = None
+    """What the gate is told of a run, so that shards can be merged; null with discover."""
 
     @classmethod
     def of(cls, decides: dict[str, Any], runs: dict[str, Any]) -> Plan:

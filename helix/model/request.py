@@ -39,7 +39,9 @@ class Message(msgspec.Struct, frozen=True, dict=True):
     """One rendered message of a prompt."""
 
     role: Literal["system", "user", "assistant"]
+    """Who speaks."""
     content: str
+    """The text."""
 
     @classmethod
     def of(cls, role: Literal["system", "user", "assistant"], lines: Sequence[str]) -> Message:
@@ -55,58 +57,69 @@ class Message(msgspec.Struct, frozen=True, dict=True):
 
 
 class Price(msgspec.Struct, frozen=True):
-    """What one token of a model costs, in micro-USD: of the prompt, and of the completion."""
+    """What one token of a model costs, as the configuration says, in millionths of a US dollar."""
 
     prompt: float
+    """A token that is sent."""
     completion: float
+    """A token that is received."""
 
 
 class Pin(msgspec.Struct, frozen=True, rename="camel"):
-    """Which model is asked and how: requested parameters, temperature 0 (METHOD 42).
-
-    `temperature` is null only where the model refuses 0 and the config allows it. `price` is what
-    the config says that a token costs; it changes no answer, so that it is in no key.
-    """
+    """Which model is asked and how: requested parameters, temperature 0 (METHOD 42)."""
 
     backend: str
+    """The name of the backend."""
     model: str
+    """The model, as the backend calls it."""
     identity: str
     temperature: float | None = 0.0
+    """0; null only where the model refuses it and the configuration allows that."""
     seed: int | None = None
+    """The seed that is asked for; null asks for none."""
     max_tokens: int | None = None
+    """The longest reply that is asked for, in tokens; null leaves it to the provider."""
     extra: dict[str, Any] = {}
+    """Further parameters, as they are sent."""
     base_url: str | None = None
+    """The server that is asked; null is the provider's own."""
     structured: Literal["auto", "schema", "instruction"] = "auto"
+    """How the form of a reply is asked for: by its schema, by words, or what the model takes."""
     price: Price | None = None
+    """What a token costs; changes no answer, so that it is in no key. null is not told."""
 
 
 class Unit(msgspec.Struct, frozen=True, rename="camel"):
     """What a request is about; recordings are found by it, so that they survive a better prompt."""
 
     role: Role
+    """Who is asked: judge, verifier, or the determiner of discover."""
     axis: Axis
+    """Whether it asks about a whole trace, one criterion, or a code change."""
     trace_id: str
     trace_digest: str
     criteria: tuple[str, ...]
+    """The ids of the rows that it asks about, in their order."""
     criteria_digest: str
+    """SHA-256 of what those rows say."""
     replicate: int
     attempt: int = 0
 
 
 class Request(msgspec.Struct, frozen=True, rename="camel"):
-    """One question to a judge or verifier.
-
-    `reply_schema` is the JSON Schema of the wanted reply; `nonce` must be echoed in it. `not_by`
-    names the reviewers who may not answer, because the question is about their own answers; it
-    changes who is asked and not what, so it is in no key (METHOD 47).
-    """
+    """One question to a judge or verifier."""
 
     unit: Unit
+    """What it is about."""
     pin: Pin
+    """Who is asked, under what."""
     messages: tuple[Message, ...]
+    """The prompt."""
     nonce: str
     reply_schema: dict[str, Any] | None = None
+    """The JSON Schema of the wanted reply; null asks for free text."""
     not_by: tuple[str, ...] = ()
+    """Who may not answer, by name; changes who is asked and not what: in no key (METHOD 47)."""
 
     @property
     def prompt_digest(self) -> str:
@@ -182,29 +195,35 @@ def _is_seen(character: str) -> bool:
 
 
 class Usage(msgspec.Struct, frozen=True, rename="camel"):
-    """What a reply cost; None is not recorded, which is not 0 (METHOD 86)."""
+    """What a reply cost; null is not recorded, which is not 0 (METHOD 86)."""
 
     prompt_tokens: int | None = None
+    """Tokens sent."""
     completion_tokens: int | None = None
+    """Tokens received."""
     cost_micro_usd: int | None = None
+    """Millionths of a US dollar."""
 
 
 class Reply(msgspec.Struct, frozen=True, rename="camel"):
-    """What came back, as it came: text, reasoning apart, finish reason, model, usage.
-
-    `draw` is what the provider calls this answer, by which one that comes back a second time is
-    known; null where it has no name.
-    """
+    """What came back, as it came."""
 
     text: str
+    """The answer."""
     finish_reason: str | None = None
+    """Why the model stopped, as the provider says; null where it does not."""
     returned_model: str | None = None
     reasoning: str | None = None
+    """What the model thought before it answered; null where none came apart."""
     usage: Usage = Usage()
+    """What it cost."""
     effective: dict[str, Any] | None = None
     made_by: str | None = None
     draw: str | None = None
+    """What the provider calls this answer, so that one that comes twice is known; null has no
+    name."""
     source: ReplySource = "live"
+    """live: asked for now; shared: by a request alike; else where it lay."""
 
 
 class NoReply(msgspec.Struct, frozen=True, rename="camel"):

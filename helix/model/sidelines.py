@@ -22,34 +22,40 @@ def _version() -> str:
 
 
 class DecisionLine(Shape, frozen=True, kw_only=True):
-    """One line of decisions.jsonl: what the machinery did with a trace or a reply, and why.
-
-    A downgrade names the criterion and what the cell was before; `from` is `from_` in Python.
-    """
+    """One line of decisions.jsonl: what the machinery did with a trace or a reply, and why."""
 
     schema_version: str = msgspec.field(default_factory=_version)
     trace: str
+    """The id of the trace."""
     kind: DecisionKind
+    """What was done."""
     cause: str | None = None
+    """The cause that it leads to; null for none."""
     text: str | None = None
+    """What happened, in words; null for nothing more."""
     criterion: str | None = None
+    """The row whose cell was downgraded; else null."""
     role: Literal["judge", "verifier"] = "judge"
+    """Whose reply it is about."""
     from_: CellState | None = msgspec.field(default=None, name="from")
+    """What that cell was before; else null. `from_` in Python."""
 
 
 class FailureLine(Shape, frozen=True, kw_only=True):
-    """One line of failures.jsonl: a failed cell, or a trace cut off (METHOD 35, 82).
-
-    Discover hands over what is to be mended and not to be checked: fix and infrastructure.
-    """
+    """One line of failures.jsonl: what diagnostics should look at (METHOD 35, 82)."""
 
     schema_version: str = msgspec.field(default_factory=_version)
     trace_id: str
     kind: Literal["capture", "criterion", "fix", "infrastructure"]
+    """A failed cell, a recording that is cut off, or what discover found to be mended."""
     text: str | None
+    """What is wrong; null where nobody said."""
     criterion_id: str | None = None
+    """The row that failed; null for what has none."""
     refs: tuple[Ref, ...] = ()
+    """What shows it."""
     localize: Localize | None = None
+    """Where it comes from; null where nobody said."""
 
 
 class CandidateLine(Shape, frozen=True, kw_only=True):
@@ -58,3 +64,4 @@ class CandidateLine(Shape, frozen=True, kw_only=True):
     schema_version: str = msgspec.field(default_factory=_version)
     trace_id: str
     candidate: Candidate
+    """What was seen."""

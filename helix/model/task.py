@@ -21,47 +21,56 @@ ROLES = {kind: role for role, kind in KINDS.items()}
 
 
 class TaskUnit(Shape, frozen=True, kw_only=True):
-    """What a task is about; `criterion_id` stands where it asks about one criterion alone.
-
-    A determiner's question is of the kind `discover` (METHOD 38).
-    """
+    """What a task is about."""
 
     kind: TaskKind
+    """Whether it judges, refutes, or determines for discover (METHOD 38)."""
     axis: Axis
+    """Whether it asks about a whole trace, one criterion, or a code change."""
     criterion_id: str | None = None
+    """The row, where it asks about one alone; else null."""
     trace_id: str
     trace_digest: str
     criteria: tuple[str, ...]
+    """The ids of the rows that it asks about, in their order."""
     criteria_digest: str
+    """SHA-256 of what those rows say."""
     replicate: int
     attempt: int
 
 
 class TaskMessage(Shape, frozen=True, kw_only=True):
-    """One further message of a task that asks again: an earlier answer, or what was wrong."""
+    """One further message of a task that asks again."""
 
     role: Literal["system", "user", "assistant"]
+    """assistant: an earlier answer; user: what was wrong with it."""
     text: tuple[str, ...]
+    """The text, line by line."""
 
 
 class JudgeTask(Shape, frozen=True, kw_only=True):
-    """One question to whoever judges or verifies: what is asked, and where the answer goes.
-
-    `key` is the digest of all that can change the answer, so that an answer never meets another
-    question. `not_by` names the reviewers who may not answer (METHOD 47).
-    """
+    """One question to whoever judges or verifies, as a file."""
 
     schema_version: str = msgspec.field(default_factory=lambda: TASK_SCHEMA_VERSION)
     key: str
+    """The digest of all that can change the answer, so that none meets another question."""
     unit: TaskUnit
+    """What it is about."""
     answer: str
+    """The path of the file that is to hold the answer."""
     nonce: str
     not_by: tuple[str, ...] = ()
+    """Who may not answer, by name: the question is about their own answers (METHOD 47)."""
     pin: Pin
+    """Which model is wanted, under what."""
     user: tuple[str, ...]
+    """The question, line by line."""
     again: tuple[TaskMessage, ...] = ()
+    """What was answered before and what was wrong with it, where it asks again."""
     system: tuple[str, ...]
+    """The rubric, line by line."""
     reply_schema: dict[str, Any] | None = None
+    """The JSON Schema of the answer; null asks for free text."""
 
 
 def task_of(request: Request, key: str, answer: str) -> JudgeTask:

@@ -11,21 +11,20 @@ from helix.model.criterion import Record
 
 
 class PassCondition(Record):
-    """When a defect is mended; of several conditions all must hold.
-
-    `runs_identical: 3` asks that so many executions are byte-identical after masking;
-    `artifact_equal` and `dimension_equal` that one artifact or dimension is the same in all;
-    `finding_ids: equal` that all find the same failing cells; `gate_gaps: all-in-one-pass` that
-    the gate of each names every gap; `no_finding` that the audit finds no difference of a
-    mechanism.
-    """
+    """When a defect is mended; of several conditions all must hold, and null is none."""
 
     runs_identical: int | None = Field(default=None, ge=2, le=20)
+    """So many executions are byte-identical after masking."""
     artifact_equal: str | None = None
+    """This artifact is the same in all executions."""
     dimension_equal: str | None = None
+    """This dimension is the same in all executions."""
     finding_ids: Literal["equal"] | None = None
+    """All executions find the same failing cells."""
     gate_gaps: Literal["all-in-one-pass"] | None = None
+    """The gate of each execution names every gap."""
     no_finding: str | None = None
+    """The audit finds no difference of this mechanism."""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -44,15 +43,19 @@ class TrackedDefect(Record):
     """A defect that was found once, and the condition under which it counts as mended."""
 
     id: str = Field(min_length=1, max_length=200)
+    """Its id, unique in the file."""
     what: str = Field(pattern=r"\S")
+    """What the defect is, in a sentence."""
     passes_when: PassCondition
+    """When it counts as mended."""
 
 
 class TrackedDefects(Record):
-    """A file of tracked defects; ids are unique."""
+    """A file of tracked defects."""
 
     schema_version: Literal["1.0"] = "1.0"
     defects: tuple[TrackedDefect, ...]
+    """The defects."""
 
     @model_validator(mode="after")
     def _unique(self) -> Self:

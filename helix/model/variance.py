@@ -11,29 +11,29 @@ STEADINESS_SCHEMA_VERSION = "1.0"
 
 
 class CellSpread(Whole, frozen=True, kw_only=True):
-    """The answers on one trace: `states` by replicate index, in order of the indices.
-
-    A state is pass, fail, na, withdrawn or undecided. `rate` and `interval` are of the flip rate
-    of this trace, null below two answers; `entropy` is in bits.
-    """
+    """The answers on one trace."""
 
     trace_id: str
     task: str | None
     states: dict[str, str]
+    """pass, fail, na, withdrawn or undecided, by replicate index in their order."""
     rate: float | None
+    """The chance that two of them disagree; null below two answers."""
     interval: tuple[float, float] | None
+    """Of that rate, at 95 %; null below two answers."""
     entropy: float | None
+    """In bits, 0 where all agree; null without an answer."""
 
 
 class Needed(Whole, frozen=True, kw_only=True):
-    """What it takes to know a flip rate to ± `precision` at 95 %, at the rate that was found.
-
-    `repeats` of one trace, or `traces` with as many repeats as these had. null where no rate was.
-    """
+    """What it takes to know a flip rate, at the rate that was found; null where none was."""
 
     precision: float
+    """Half the width of the wanted interval, at 95 %."""
     repeats: int | None
+    """Repeats of one trace."""
     traces: int | None
+    """Traces with as many repeats as these had."""
 
 
 class CriterionSpread(Whole, frozen=True, kw_only=True):
@@ -41,42 +41,53 @@ class CriterionSpread(Whole, frozen=True, kw_only=True):
 
     criterion_id: str
     klass: str = msgspec.field(name="class")
+    """Who decides it: code, judge or hybrid."""
     flips: Flips | None
+    """All its answers taken together; null where no trace has two."""
     variance: Variance | None
+    """Why they disagree; null where there is nothing to compare."""
     needed: Needed | None
+    """What a better estimate takes; null where no rate was found."""
     cells: tuple[CellSpread, ...]
+    """Its answers on each trace."""
 
 
 class VarianceReport(Whole, frozen=True, kw_only=True):
-    """What the repeats of runs come to.
-
-    `indices` are the replicate indices that were seen. `readAgain` counts lines under an index
-    that another run had given for the trace already: they are one draw and count once; `otherwise`
-    counts those of them that say something else, which one draw cannot.
-    """
+    """What the repeats of runs come to (METHOD 73)."""
 
     schema_version: str
     runs: tuple[str, ...]
+    """The folders that were read."""
     traces: int
+    """How many traces they hold."""
     indices: tuple[int, ...]
+    """The replicate indices that were seen."""
     read_again: int
+    """Lines under an index that another run had given for the trace: one draw, counted once."""
     otherwise: int
+    """Those of them that say something else, which one draw cannot."""
     criteria: tuple[CriterionSpread, ...]
+    """By criterion."""
     variance: Variance | None
+    """Why answers disagree, over all criteria; null where there is nothing to compare."""
 
 
 class Steadiness(Whole, frozen=True, kw_only=True):
-    """Whether a row was measured stable under one pipeline, and why not (METHOD 42).
-
-    `repeats` are the fewest indices that a trace was asked under, `traces` those answered twice.
-    """
+    """Whether a row was measured stable under one pipeline (METHOD 42)."""
 
     schema_version: str
     suite: str
+    """The suite's name."""
     criterion_id: str
     pipeline: str
+    """The digest of how judge and verifier were pinned and asked, and of the row's version."""
     traces: int
+    """Traces that were answered at least twice."""
     repeats: int
+    """The fewest replicate indices that a trace was asked under."""
     stable: bool
+    """Whether no trace was ever answered otherwise."""
     reason: str | None
+    """Why it is not; null where it is."""
     at: str
+    """When it was measured (ISO 8601)."""

@@ -106,13 +106,15 @@ def schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema of a shape by its name; UnknownNameError names the nearest."""
     if name not in SHAPES:
         raise UnknownNameError(unknown("schema", name, SHAPES, "helix schema"))
+    from helix.app.meanings import describe_keys
     from helix.app.plugins import registry
-    from helix.app.shapes import written_shape
+    from helix.app.shapes import written_line, written_shape
 
     module, attribute, _ = SHAPES[name]
     shape = getattr(importlib.import_module(module), attribute)
-    if hasattr(shape, "model_json_schema"):
-        return written_shape(shape, registry())
-    import msgspec
-
-    return dict(msgspec.json.schema(shape))
+    if not hasattr(shape, "model_json_schema"):
+        return written_line(shape)
+    found = written_shape(shape, registry())
+    if name == "config":
+        describe_keys(found)
+    return found

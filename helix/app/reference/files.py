@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import get_args
 
 from pydantic.alias_generators import to_snake
 
@@ -13,8 +14,10 @@ from helix.app.item_page import takes
 from helix.app.reference.markdown import code, table
 from helix.app.shapes import Schema
 from helix.model.config import Config
+from helix.model.verdict import MachineryCause, WorldCause
 
 _CHECK = "CodeEval"
+_CAUSES = [sorted(get_args(causes)) for causes in (WorldCause, MachineryCause)]
 _SECTIONS = {
     node["$ref"].rpartition("/")[2]: name
     for name, node in Config.model_json_schema()["properties"].items()
@@ -125,27 +128,40 @@ def _section(node: Schema, whole: Schema, links: _Links) -> Iterator[str]:
         yield ""
     fields = node.get("properties", {})
     twins = {to_snake(name) for name in fields if to_snake(name) != name}
+    required = {*node.get("required", ()), *_in_one_spelling(node)}
     rows = [
         [
             code(name),
             _holds(one, whole, links),
-            "required" if name in node.get("required", ()) else _default(one),
-            one.get("description", ""),
+            "required" if name in required else _default(one),
+            _meaning(one, whole),
         ]
         for name, one in fields.items()
         if name not in twins
     ]
-    if rows:
-        wide = any(row[3] for row in rows)
-        yield table(_HEADS if wide else _HEADS[:3], rows if wide else [row[:3] for row in rows])
-    else:
-        yield _holds(node, whole, links)
+    yield table(_HEADS, rows) if rows else _holds(node, whole, links)
+
+
+def _in_one_spelling(node: Schema) -> Iterator[str]:
+    """Yield the fields that are required in either of their two spellings."""
+    for choice in node.get("allOf", ()):
+        yield choice["anyOf"][0]["required"][0]
+
+
+def _meaning(node: Schema, whole: Schema) -> str:
+    """Return what is said of a field, or of the section of the configuration that it holds."""
+    if "description" in node:
+        return str(node["description"])
+    section = whole["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else {}
+    return str(section.get("description", "")).partition("\n\n")[0]
 
 
 def _default(node: Schema) -> str:
-    return (
-        code(json.dumps(node["default"], ensure_ascii=False)) if "default" in node else "optional"
-    )
+    if "default" not in node:
+        return "optional"
+    value = node["default"]
+    made_of_fields = isinstance(value, dict) and value
+    return "its defaults" if made_of_fields else code(json.dumps(value, ensure_ascii=False))
 
 
 def _holds(node: Schema, whole: Schema, links: _Links) -> str:
@@ -159,6 +175,8 @@ def _kinds(node: Schema, whole: Schema, links: _Links) -> Iterator[str]:
     elif choices := node.get("anyOf") or node.get("oneOf"):
         for choice in choices:
             yield from _kinds(choice, whole, links)
+    elif sorted(node.get("enum", ())) in _CAUSES:
+        yield "[cause](states.md)"
     elif "enum" in node:
         yield ", ".join(code(json.dumps(one).strip('"')) for one in node["enum"])
     elif node.get("type") == "array" and "prefixItems" in node:
