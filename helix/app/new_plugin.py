@@ -97,9 +97,9 @@ def copied(source: Path, name: str, out: Path) -> Path:
 
 def _fill(source: Path, folder: Path, name: str) -> None:
     for file in _files(source):
-        place = folder / renamed(file.relative_to(source).as_posix(), name)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(renamed(file.read_text(encoding="utf-8"), name), encoding="utf-8")
+        target = folder / renamed(file.relative_to(source).as_posix(), name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(renamed(file.read_text(encoding="utf-8"), name), encoding="utf-8")
 
 
 def template(package: Path = PACKAGE) -> Path:
@@ -117,8 +117,8 @@ def renamed(text: str, name: str) -> str:
 
 def _files(source: Path) -> Iterator[Path]:
     for part in PARTS:
-        place = source / part
-        for file in sorted(place.rglob("*") if place.is_dir() else [place]):
+        own = source / part
+        for file in sorted(own.rglob("*") if own.is_dir() else [own]):
             if file.suffix in SUFFIXES and file.is_file():
                 yield file
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import re
 import tempfile
@@ -49,6 +50,7 @@ def run(argv: Sequence[str]) -> ExitCode:
     parser.add_argument("--port", type=int, default=0, help="on this port (any free one)")
     parser.add_argument("--traces", metavar="PATH", help="where the run's traces are now")
     parser.add_argument("--open", action="store_true", help="open it in the browser")
+    parser.add_argument("--json", action="store_true", help="print the address as JSON")
     args = parser.parse_args(argv)
     try:
         from helix.app import serving_pages as server
@@ -60,7 +62,7 @@ def run(argv: Sequence[str]) -> ExitCode:
         pages = Pages(folder, Path(made), traces)
         address = server.listen(pages, args.port)
         console.tell(visible(f"The report of {folder}. Ctrl-C ends it."))
-        console.say(address.url)
+        console.say(json.dumps({"url": address.url}) if args.json else address.url)
         if args.open:
             webbrowser.open(address.url)
         with contextlib.suppress(KeyboardInterrupt):
@@ -149,13 +151,13 @@ class Pages:
         if self.traces is None and own.is_file() and has_folder(own):
             self._ready = self.folder
             return
-        place = self.scratch / str(self._of)
-        place.mkdir(exist_ok=True)
+        pages = self.scratch / str(self._of)
+        pages.mkdir(exist_ok=True)
         try:
             found = run_again(RunFiles(self.folder), load(), traces=self.traces)
             run = replace(found.run, mode="directory")
-            write(place / REPORT, self._until_stopped(render_pages(run)))
-            self._ready = place
+            write(pages / REPORT, self._until_stopped(render_pages(run)))
+            self._ready = pages
         except _Stopped:
             return
         except Exception as error:

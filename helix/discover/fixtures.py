@@ -77,9 +77,9 @@ def held_out(
 
 def write(folder: Path, fixtures: Sequence[Fixture], traces: Mapping[str, Trace]) -> None:
     """Write each row's traces as canonical JSON Lines, and an index that says which is which."""
-    place = folder / FOLDER
-    place.mkdir(exist_ok=True)
-    for stale in place.iterdir():
+    own = folder / FOLDER
+    own.mkdir(exist_ok=True)
+    for stale in own.iterdir():
         # The folder may be anybody's: the run directory is named by a person.
         if _OURS.fullmatch(stale.name):
             stale.unlink()
@@ -93,10 +93,10 @@ def write(folder: Path, fixtures: Sequence[Fixture], traces: Mapping[str, Trace]
             if name is None:
                 continue
             file = f"{file_name(fixture.criterion_id)}.{word}.jsonl"
-            atomic_write(place / file, canonical_line(traces[name]) + b"\n")
+            atomic_write(own / file, canonical_line(traces[name]) + b"\n")
             entry[word] = {"trace": name, "file": file}
         index.append(entry)
-    atomic_write(place / "index.json", encode_page(index))
+    atomic_write(own / "index.json", encode_page(index))
 
 
 def _asked(row: Proposed) -> str:

@@ -49,12 +49,12 @@ class Spool:
     def blocks(self) -> Iterator[bytes]:
         """Yield the blocks in plan order; an ordinal that came twice raises ValueError."""
         previous = None
-        for place in sorted(range(len(self._ordinals)), key=self._ordinals.__getitem__):
-            if self._ordinals[place] == previous:
+        for at in sorted(range(len(self._ordinals)), key=self._ordinals.__getitem__):
+            if self._ordinals[at] == previous:
                 raise ValueError(f"ordinal {previous} was appended twice to {self.path.name}")
-            previous = self._ordinals[place]
-            self._file.seek(self._starts[place])
-            yield self._file.read(self._sizes[place])
+            previous = self._ordinals[at]
+            self._file.seek(self._starts[at])
+            yield self._file.read(self._sizes[at])
 
     def finish(self) -> Path:
         """Write the artifact in plan order by rename, drop the part, return the path."""

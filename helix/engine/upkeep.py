@@ -195,9 +195,9 @@ def tally(found: Iterable[Row]) -> Tally:
 
 @contextlib.contextmanager
 def _reading(folder: Path) -> Iterator[sqlite3.Connection]:
-    place = f"{(folder / DATABASE).absolute().as_uri()}?mode=ro"
+    uri = f"{(folder / DATABASE).absolute().as_uri()}?mode=ro"
     try:
-        with contextlib.closing(sqlite3.connect(place, uri=True)) as database:
+        with contextlib.closing(sqlite3.connect(uri, uri=True)) as database:
             database.text_factory = bytes
             yield database
     except sqlite3.Error as error:

@@ -41,8 +41,8 @@ def cache_conforms(item: ReplyCache, settings: CacheSettings | None = None) -> N
     folder, and no option.
     """
     who = require_item("caches", item)
-    with sample.folder() as place:
-        given = settings or CacheSettings(CacheConfig(name=item.name), str(place / "state"))
+    with sample.folder() as scratch:
+        given = settings or CacheSettings(CacheConfig(name=item.name), str(scratch / "state"))
 
         @contextlib.contextmanager
         def opened() -> Any:

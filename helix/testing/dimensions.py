@@ -22,10 +22,10 @@ def dimension_conforms(item: DeterminismDimension) -> None:
     who = require_item("dimensions", item)
     for name in ("artifact", "field", "target"):
         require(getattr(item, name), f"{who} must say in {name} what it reads or aims at")
-    with sample.folder() as place:
-        sample.written(place)
-        run = sample.small_run(place, "run", load([])).run_dir
-        copied = Path(shutil.copytree(run, place / "moved" / "copy"))
+    with sample.folder() as scratch:
+        sample.written(scratch)
+        run = sample.small_run(scratch, "run", load([])).run_dir
+        copied = Path(shutil.copytree(run, scratch / "moved" / "copy"))
         first, again, copy = (_measured(who, item, folder) for folder in (run, run, copied))
         require(first == again, f"{who} measures another value the second time ({first}, {again})")
         require(first == copy, f"{who} measures another value in a copy ({first}, {copy})")

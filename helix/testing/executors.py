@@ -25,22 +25,22 @@ def executor_conforms(item: Executor, section: Mapping[str, Any] | None = None) 
     require(item.run or item.jobs, f"{who} must have run or jobs")
     if item.run is not None:
         _carries_out(who, item)
-    with sample.folder() as place:
-        sample.written(place)
+    with sample.folder() as scratch:
+        sample.written(scratch)
         registry = sample.registry_with("executors", item)
         options = {**(section or {}), "name": item.name}
         for name, repeats in (("once", 1), ("twice", 2)):
             sampling = {"replicates": repeats}
-            local = _files(place, f"local-{name}", registry, sampling=sampling)
-            own = _files(place, f"own-{name}", registry, sampling=sampling, executor=options)
+            local = _files(scratch, f"local-{name}", registry, sampling=sampling)
+            own = _files(scratch, f"own-{name}", registry, sampling=sampling, executor=options)
             other = [artifact for artifact in COMPARED if local[artifact] != own[artifact]]
             require(not other, f"{who} writes other bytes than local does: {', '.join(other)}")
 
 
-def _files(place: Path, name: str, registry: Registry, **sections: Any) -> dict[str, bytes]:
-    sections["paths"] = {"state": str(place / f"state-{name}")}
-    sample.small_run(place, name, registry, **sections)
-    return {one: masked(one, (place / name / one).read_bytes()) for one in COMPARED}
+def _files(scratch: Path, name: str, registry: Registry, **sections: Any) -> dict[str, bytes]:
+    sections["paths"] = {"state": str(scratch / f"state-{name}")}
+    sample.small_run(scratch, name, registry, **sections)
+    return {one: masked(one, (scratch / name / one).read_bytes()) for one in COMPARED}
 
 
 def _carries_out(who: str, item: Executor) -> None:

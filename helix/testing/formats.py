@@ -51,8 +51,8 @@ def format_conforms(item: Format, files: Iterable[bytes], foreign: Iterable[byte
 
 
 def _reads(who: str, item: Format, data: bytes) -> None:
-    with folder() as place:
-        file = place / "traces"
+    with folder() as scratch:
+        file = scratch / "traces"
         file.write_bytes(data)
         source = _opened(item, file, all_formats=True)
         try:
@@ -121,8 +121,8 @@ def _goes_round(told: str, trace: Trace) -> None:
 def _survives(who: str, item: Format, data: bytes) -> None:
     """Require that damage is a failure or an error that says so, and never a crash."""
     for harmed in (data[: len(data) // 2], data[: len(data) // 2] + b"\0{", data + b"\xff"):
-        with folder() as place:
-            file = place / "traces"
+        with folder() as scratch:
+            file = scratch / "traces"
             file.write_bytes(harmed)
             try:
                 for _ in _opened(item, file, all_formats=False):
@@ -135,8 +135,8 @@ def _survives(who: str, item: Format, data: bytes) -> None:
 
 
 def _is_not_taken(who: str, item: Format, data: bytes) -> None:
-    with folder() as place:
-        file = place / "traces"
+    with folder() as scratch:
+        file = scratch / "traces"
         file.write_bytes(data)
         try:
             traces = [one for one in _opened(item, file, all_formats=True) if _by(item, one)]

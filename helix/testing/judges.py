@@ -37,23 +37,23 @@ def judge_conforms(
         isinstance(item.protocol, int) and item.protocol >= 1,
         f"{who}: protocol must be a whole number from 1 (got {item.protocol!r})",
     )
-    with sample.folder() as place:
-        sample.written(place)
+    with sample.folder() as scratch:
+        sample.written(scratch)
         registry = sample.registry_with("judges", item)
         judge = {"model": "sample-1", **(section or {}), "backend": item.name}
-        config = sample.config(place, judge=judge)
+        config = sample.config(scratch, judge=judge)
         if not item.asks:
             require(not answers, f"{who} asks nobody, so that it cannot answer")
             return
-        asyncio.run(_ask(who, item, config, _questions(config, registry, place), place))
+        asyncio.run(_ask(who, item, config, _questions(config, registry, scratch), scratch))
         if answers:
-            _decides(who, config, registry, place)
+            _decides(who, config, registry, scratch)
 
 
-def _questions(config: Config, registry: Registry, place: Path) -> list[Request]:
+def _questions(config: Config, registry: Registry, scratch: Path) -> list[Request]:
     """Return the first question about each trace of the sample, and the same in other roles."""
     prepared, source, survey = survey_run(config, registry, today=sample.NOW.date())
-    jobs = Work(prepared, survey, source, place / "run").jobs()
+    jobs = Work(prepared, survey, source, scratch / "run").jobs()
     asked = [step for job in jobs if isinstance(step := next(job.start(), None), Request)]
     first = asked[0]
     others = (msgspec.structs.replace(first.unit, role=role) for role in _ROLES[1:])
@@ -61,9 +61,9 @@ def _questions(config: Config, registry: Registry, place: Path) -> list[Request]
 
 
 async def _ask(
-    who: str, item: Judge, config: Config, questions: Sequence[Request], place: Path
+    who: str, item: Judge, config: Config, questions: Sequence[Request], scratch: Path
 ) -> None:
-    settings = JudgeSettings(config.judge, config.paths.state, str(place / "run"))
+    settings = JudgeSettings(config.judge, config.paths.state, str(scratch / "run"))
     try:
         backend = item.open(settings)
     except HelixError as error:
@@ -99,11 +99,11 @@ async def _one(who: str, backend: Backend, question: Request, config: Config) ->
     )
 
 
-def _decides(who: str, config: Config, registry: Registry, place: Path) -> None:
+def _decides(who: str, config: Config, registry: Registry, scratch: Path) -> None:
     """Require that the line makes a verdict of every answer."""
-    run(config, run_dir=place / "decided", registry=registry, now=sample.NOW)
+    run(config, run_dir=scratch / "decided", registry=registry, now=sample.NOW)
     asked = 0
-    for line in RunFiles(place / "decided").lines():
+    for line in RunFiles(scratch / "decided").lines():
         for criterion, cause in line.not_adjudicated.items():
             why = line.not_adjudicated_reasons.get(criterion) or ""
             raise AssertionError(

@@ -25,8 +25,8 @@ def label_source_conforms(
     who = require_item("labels", item)
     for rule in item.maps:
         require("=" in rule, f"{who}: a rule of maps must be KEY=CRITERION (got {rule!r})")
-    with sample.folder() as place:
-        path = place / name
+    with sample.folder() as scratch:
+        path = scratch / name
         path.write_bytes(file)
         read, again = _read(who, item, path), _read(who, item, path)
         require(read == again, f"{who} reads other labels the second time")
@@ -36,7 +36,7 @@ def label_source_conforms(
         for data in _DAMAGED:
             path.write_bytes(data)
             _survives(who, item, path, f"a file of {data!r}")
-        _survives(who, item, place / "absent", "a file that is not there")
+        _survives(who, item, scratch / "absent", "a file that is not there")
 
 
 def _read(who: str, item: LabelSource, path: Path) -> list[Mapping[str, Any]]:

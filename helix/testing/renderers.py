@@ -45,15 +45,15 @@ def renderer_conforms(item: Renderer) -> None:
             item.ready()
         except ConfigError as error:
             raise AssertionError(f"{who} is not ready here: {error}") from None
-    with sample.folder() as place:
+    with sample.folder() as scratch:
         for empty in (True, False):
-            sample.written(place, empty=empty)
-            done = sample.small_run(place, f"run-{empty}", load([]))
+            sample.written(scratch, empty=empty)
+            done = sample.small_run(scratch, f"run-{empty}", load([]))
             which = "a run without traces" if empty else "a small run"
             _renders(f"{who}, given {which},", item, item.render, partial(_given, item, done))
         if item.discovery is not None:
             told = f"{who}, given a discovery,"
-            _renders(told, item, item.discovery, partial(_discovered, place))
+            _renders(told, item, item.discovery, partial(_discovered, scratch))
 
 
 def _renders(told: str, item: Renderer, render: _Render, given: Callable[[], Any]) -> None:
@@ -81,11 +81,11 @@ def _given(item: Renderer, done: Finished) -> Any:
     return compose(done.scorecard, done.verdicts(), suite=suite, manifest=manifest)
 
 
-def _discovered(place: Path) -> Any:
+def _discovered(scratch: Path) -> Any:
     """Return what code alone finds in the sample, as renderers are shown it."""
-    folder = place / "discovery"
+    folder = scratch / "discovery"
     if not folder.exists():
-        told = sample.config(place, judge={"backend": "none"}, discover={"living": False})
+        told = sample.config(scratch, judge={"backend": "none"}, discover={"living": False})
         discover(told, run_dir=folder, now=sample.NOW, registry=load([]))
     return discovery_again(folder, load([])).report
 

@@ -68,7 +68,7 @@ def registry_with(kind: str, item: Any) -> Registry:
     return registry
 
 
-def written(place: Path, *, empty: bool = False) -> Path:
+def written(scratch: Path, *, empty: bool = False) -> Path:
     """Write the sample's traces and suite into a folder, and return the file of the traces."""
     lines = [
         {
@@ -80,27 +80,27 @@ def written(place: Path, *, empty: bool = False) -> Path:
         }
         for name, said in ANSWERS.items()
     ]
-    traces = place / "traces.jsonl"
+    traces = scratch / "traces.jsonl"
     text = "" if empty else "\n".join(map(json.dumps, lines)) + "\n"
     traces.write_text(text, encoding="utf-8")
-    (place / "suite.yaml").write_text(SUITE, encoding="utf-8")
+    (scratch / "suite.yaml").write_text(SUITE, encoding="utf-8")
     return traces
 
 
-def config(place: Path, **sections: Any) -> Config:
+def config(scratch: Path, **sections: Any) -> Config:
     """Return the configuration of a run over the sample, whose state stays in the folder."""
     return Config.model_validate(
         {
-            "subject": {"traces": str(place / "traces.jsonl"), "format": "helix"},
-            "criteria": {"file": str(place / "suite.yaml")},
+            "subject": {"traces": str(scratch / "traces.jsonl"), "format": "helix"},
+            "criteria": {"file": str(scratch / "suite.yaml")},
             "judge": ABSTAINS,
             "verifier": {"backend": "none"},
-            "paths": {"state": str(place / "state")},
+            "paths": {"state": str(scratch / "state")},
             **sections,
         }
     )
 
 
-def small_run(place: Path, name: str, registry: Registry, **sections: Any) -> Finished:
+def small_run(scratch: Path, name: str, registry: Registry, **sections: Any) -> Finished:
     """Evaluate what was written into a folder, and leave the run in it."""
-    return run(config(place, **sections), run_dir=place / name, registry=registry, now=NOW)
+    return run(config(scratch, **sections), run_dir=scratch / name, registry=registry, now=NOW)

@@ -37,8 +37,8 @@ def subject_conforms(
             item.ready(config, "subject")
         except ConfigError as error:
             raise AssertionError(f"{who} is not ready with these settings: {error}") from None
-    with sample.folder() as place:
-        context = SubjectContext(config, 1, 1, place / "traces", place / "aside", format)
+    with sample.folder() as scratch:
+        context = SubjectContext(config, 1, 1, scratch / "traces", scratch / "aside", format)
         for made in (context.folder, context.aside):
             made.mkdir()
         fresh = item.run(cases, context)
