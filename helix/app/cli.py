@@ -21,6 +21,7 @@ HYDRA = {
     "validate": "hold a judge's verdicts against people's labels",
 }
 PLAIN = {
+    "answer": "answer dispatched questions here, piece by piece, each citation looked up",
     "cache": "the kept judge replies: count, verify, export, import, merge, prune",
     "calibrate": "decide what a run could not, and keep who decided it and why",
     "criteria": "lint, explain, test, list and compare rows; ratify and retire them",

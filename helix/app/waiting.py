@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from helix.backends.dispatch import ANSWER_NAME, GUIDE, Tray, WaitingTask
+from helix.app.job import invoked
+from helix.app.suite_rows import STATE
+from helix.backends.dispatch import ANSWER_NAME, FOLDER, GUIDE, Tray, WaitingTask
 from helix.reports.visible import one_line
 from helix.reports.words import counted
 
@@ -27,10 +30,22 @@ def told(trays: Sequence[Tray], typed: str) -> tuple[str, ...]:
             what = counted(len(tray.idle), "more question")
             lines.append(f"Not asked now: {what} in {tray.folder}, of other runs or prompts")
     guides = " and ".join(str(Path(tray.folder) / GUIDE) for tray in trays if tray.waiting)
+    here = [f"  {_here(tray)}" for tray in trays if any(map(_asked_here, tray.waiting))]
     if guides:
-        lines += [f"Next: answer them as {guides} says, then run the same command again:"]
+        how = f"as {guides} says, or one by one in a terminal" if here else f"as {guides} says"
+        lines += [f"Next: answer them {how}, then run the same command again:", *here]
         lines += [f"  {typed}"]
     return tuple(lines)
+
+
+def _asked_here(task: WaitingTask) -> bool:
+    return task.role != "determiner"
+
+
+def _here(tray: Tray) -> str:
+    """Return the command that asks what waits in a folder."""
+    folder = [] if Path(tray.folder) == Path(STATE, FOLDER) else [tray.folder]
+    return f"{shlex.join([*invoked(), 'answer', *folder])} --by NAME"
 
 
 def _waiting(tray: Tray) -> Iterator[str]:

@@ -48,7 +48,7 @@ def usable(text: str, request: Request) -> Reply:
         value, _ = own_object(text, request.nonce)
     except Fault as fault:
         raise Refused(str(fault) if text.strip() else "is empty") from None
-    reviewer = _reviewer(value.get("reviewer"))
+    reviewer = reviewed_by(value.get("reviewer"))
     if any(same_name(reviewer, judge) for judge in request.not_by):
         raise Refused(
             f"the reviewer '{reviewer}' gave the verdicts that are checked here; "
@@ -71,7 +71,8 @@ def _fault(reply: Reply, request: Request) -> str | None:
     return f"no review for: {', '.join(missing)}" if missing else None
 
 
-def _reviewer(name: object) -> str:
+def reviewed_by(name: object) -> str:
+    """Return the name of who answered as it is recorded; Refused for what is none."""
     if not isinstance(name, str) or same_name(name, ""):
         raise Refused('"reviewer" must name who judged, as a text (it is missing)')
     name = name.strip()

@@ -107,7 +107,7 @@ class Dispatch(Mailbox):
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             _keep(self.folder / GUIDE, _GUIDE_SOURCE.read_bytes())
-            _keep(self.folder / _rubric_name(request), _rubric(request))
+            _keep(self.folder / rubric_name(request), _rubric(request))
             # A changed task stays as it is while an answer lies beside it, so that both are seen.
             if not _holds(self.folder / name, key) and not (
                 os.path.lexists(answer) and os.path.lexists(self.folder / name)
@@ -174,6 +174,47 @@ def answered(folder: Path) -> Iterator[tuple[Request, Reply] | None]:
             yield None
 
 
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A question of a folder without a usable answer: where the answer goes, what ails one there.
+
+    `request` is None where the file is no question, or is not the one that it is named by.
+    """
+
+    file: Path
+    answer: Path
+    request: Request | None
+    fault: str | None = None
+
+
+def unanswered(folder: Path) -> Iterator[Unanswered]:
+    """Yield the questions of a folder that wait for an answer, by name.
+
+    An answer goes beside its question. In a run's folder of copies it goes to where the copy says,
+    if the very same question lies there: a file that was tampered with names no other place.
+    """
+    for place in sorted(folder.iterdir()):
+        if not _TASK_NAME.fullmatch(place.name):
+            continue
+        key, task = place.name.partition(".")[0], _read(place)
+        answer = _answer_place(folder, key)
+        if task is None or not _is(task, key):
+            yield Unanswered(place, answer, None)
+            continue
+        named = Path(task.answer)
+        if named.name == answer.name and _holds(named.with_name(place.name), key):
+            answer = named
+        request, fault = request_of(task), None
+        try:
+            text = answer_text(answer)
+            if text is not None:
+                usable(text, request)
+                continue
+        except Refused as refused:
+            fault = str(refused)
+        yield Unanswered(place, answer, request, fault)
+
+
 def _strange(folder: Path, asked: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the files of a folder that answer nothing, and open tasks that were not asked."""
     try:
@@ -198,7 +239,8 @@ def _answer_place(folder: Path, key: str) -> Path:
     return folder / f"{key}.verdict.json"
 
 
-def _rubric_name(request: Request) -> str:
+def rubric_name(request: Request) -> str:
+    """Return the name of the file that holds the rules of a question."""
     unit = request.unit
     if unit.role != "judge":
         return f"rubric-{unit.role}.md"

@@ -49,14 +49,15 @@ def converse(
             notes.append({"kind": "repaired", "text": "control characters inside strings"})
         return answer
 
-    said = yield from exchange(first, accept, read, lambda x: _faults(x, rows, ground), notes)
+    said = yield from exchange(first, accept, read, lambda x: faults(x, rows, ground), notes)
     if isinstance(said, NoReply):
         return _by(heard, _nothing(said, rows, first, notes))
     answer, reply = said
     return _by(reply, _settled(answer, rows, ground, first, notes))
 
 
-def _faults(answer: Answer, rows: Sequence[PacketRow], ground: Ground) -> list[str]:
+def faults(answer: Answer, rows: Sequence[PacketRow], ground: Ground) -> list[str]:
+    """Return what a re-prompt names of an answer: evidence that is missing or does not resolve."""
     found: list[str] = []
     for row in rows:
         verdict = answer.verdicts.get(row.criterion_id)

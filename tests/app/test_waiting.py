@@ -149,6 +149,7 @@ def test_the_guide_alone_leads_to_the_gate_in_three_runs(desk: Desk) -> None:
     assert "what waits for an answer is not decided yet" in first.stdout
     assert f"{task['key']}.packet.json  trace loan-7" in first.stdout
     assert "Next: answer them as .helix/dispatch/README.md says" in first.stdout
+    assert " answer --by NAME\n" in first.stdout
     assert "Rerun the failures" not in first.stdout, "with fewer rows it asks another question"
 
     judge, verifier, _ = desk.examples()
@@ -306,12 +307,13 @@ def test_many_questions_are_counted_and_few_are_named() -> None:
     unused = tuple(f"{n}.json" for n in range(9))
     lines = told([Tray("here", tasks, unused, ("a", "b"))], "helix evaluate")
     assert lines[0] == "Waiting: 50 questions in here"
-    assert len(lines) == 1 + SHOWN + 1 + 1 + 1 + 2
+    assert len(lines) == 1 + SHOWN + 1 + 1 + 1 + 3
     assert lines[SHOWN + 1] == "  and 30 more: the run's folder dispatch/ holds a copy of each"
     assert lines[SHOWN + 2].endswith("0.json, 1.json, 2.json, 3.json, 4.json and 4 more")
     assert "9 files in here not named as an answer is, KEY.verdict.json" in lines[SHOWN + 2]
     assert not any("\x1b" in line for line in lines)
     assert lines[SHOWN + 3] == "Not asked now: 2 more questions in here, of other runs or prompts"
+    assert lines[-2].endswith(" answer here --by NAME") and lines[-1] == "  helix evaluate"
     assert told([Tray("here", idle=("a",))], "helix evaluate") == ()
 
 

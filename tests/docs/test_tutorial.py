@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shlex
@@ -15,8 +16,8 @@ import yaml
 
 from helix.app.cli import main
 from tests.docs.blocks import TYPED, Block, Command, blocks, commands, shows
+from tests.environments import Environments, pip
 from tests.test_action import evaluated
-from tests.test_house import run
 
 PAGE = "docs/tutorial.md"
 BIN = Path(sys.executable).parent
@@ -50,6 +51,7 @@ def test_every_step_prints_what_the_page_shows_and_the_workflow_ends_as_its_scri
         if command.text.startswith("helix ") and not SHELL.search(command.text):
             capfd.readouterr()
             words = shlex.split(command.text)
+            monkeypatch.setattr(sys, "stdin", io.StringIO(lines_typed(command)))
             monkeypatch.setattr(sys, "argv", [str(BIN / "helix"), *words[1:]])
             code = main(words[1:])
             return code, "".join(capfd.readouterr())
@@ -75,33 +77,31 @@ def test_every_step_prints_what_the_page_shows_and_the_workflow_ends_as_its_scri
 
 @pytest.mark.slow
 def test_the_page_is_played_in_a_clean_environment_by_a_shell(
-    page: list[Block], project: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+    page: list[Block],
+    wheel: Path,
+    environments: Environments,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    place = folder.parent
-    python = place / "env" / "bin" / "python"
-    build = ["pip", "wheel", "-q", "--no-deps", "-w", place, place / "clone"]
-    for words in (
-        ["git", "clone", "--quiet", project, place / "clone"],
-        [sys.executable, "-m", *build],
-        [sys.executable, "-m", "venv", place / "env"],
-        [python, "-m", "pip", "install", "-q", "--require-hashes", "-r",
-         project / "requirements.lock"],
-    ):  # fmt: skip
-        done = run(*words, cwd=place)
-        assert done.returncode == 0, done.stderr
-    (wheel,) = place.glob("helix*.whl")
-    assert run(python, "-m", "pip", "install", "-q", "--no-deps", wheel).returncode == 0
+    python = environments.make(folder.parent / "env")
+    pip(python, "--no-deps", wheel)
     monkeypatch.setenv("PATH", f"{python.parent}{os.pathsep}/usr/bin{os.pathsep}/bin")
     play(page, by_shell)
 
 
 def by_shell(command: Command) -> tuple[int, str]:
-    return in_shell(command.text)
+    return in_shell(command.text, lines_typed(command))
 
 
-def in_shell(text: str) -> tuple[int, str]:
+def lines_typed(command: Command) -> str:
+    """Return what the page types into a command, which stands behind `>` in what it shows."""
+    typed = (line for line in command.shown if line == ">" or line.startswith("> "))
+    return "".join(f"{line[2:]}\n" for line in typed)
+
+
+def in_shell(text: str, typed: str = "") -> tuple[int, str]:
     shell = ["bash", "-euo", "pipefail", "-c", text]
-    ran = subprocess.run(shell, capture_output=True, encoding="utf-8", check=False)
+    ran = subprocess.run(shell, input=typed, capture_output=True, encoding="utf-8", check=False)
     return ran.returncode, ran.stdout + ran.stderr
 
 
