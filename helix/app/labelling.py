@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import webbrowser
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -41,7 +42,8 @@ def serve(args: argparse.Namespace) -> ExitCode:
         token = loopback.new_token()
         app = server.build(desk, labelling.render, labelling.assets(), token, port)
         address = f"http://{loopback.HOST}:{port}/?token={token}"
-        _greet(desk, args.labels, address)
+        _greet(desk, args.labels)
+        console.say(json.dumps({"url": address}) if args.json else address)
         if args.open:
             webbrowser.open(address)
         with contextlib.suppress(KeyboardInterrupt):
@@ -108,7 +110,7 @@ def _judged(folder: str) -> dict[Cell, Judged]:
     return found
 
 
-def _greet(desk: Desk, file: str, address: str) -> None:
+def _greet(desk: Desk, file: str) -> None:
     if desk.store.healed:
         console.tell(f"{file}: the last line was cut off before it was saved, and is gone")
     console.tell(
@@ -117,7 +119,6 @@ def _greet(desk: Desk, file: str, address: str) -> None:
             f"{file}. Ctrl-C ends it."
         )
     )
-    console.say(address)
 
 
 def _now() -> str:

@@ -54,7 +54,7 @@ class ManifestEntry(Shape, frozen=True, kw_only=True):
     """Whether it was chosen to be evaluated."""
     failures: _Count = 0
     """Steps that declare an error."""
-    latency_ms: float | None = None
+    latency_ms: int | float | None = None
     """Milliseconds that the run took; null where the trace does not record it."""
 
 

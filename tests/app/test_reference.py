@@ -193,3 +193,15 @@ def test_the_longest_word_behind_a_command_keeps_its_text_beside_it_on_every_pyt
     told = PAGES["commands.md"]
     for line in ("    re-ground  ask again", "    freshness  say which", "    agreement  say how"):
         assert f"\n{line}" in told
+
+
+def test_every_plain_command_prints_json_where_it_is_wanted() -> None:
+    """But for those that only name further words, and for a conversation with a person."""
+    plain = [
+        block.partition("```")[0]
+        for block in PAGES["commands.md"].split("```text\n")[1:]
+        if block.startswith("usage:")
+    ]
+    heads = [block.splitlines()[0] for block in plain if "--json" not in block]
+    assert len(plain) > 40
+    assert [h for h in heads if not h.endswith("COMMAND ...") and "helix answer" not in h] == []

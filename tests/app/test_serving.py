@@ -87,6 +87,11 @@ def test_the_report_is_served_with_a_page_per_trace(server: Served, run: Path) -
     assert not (run / "report").exists() and not (run / "report.html").exists()
 
 
+def test_its_address_is_to_be_had_as_json(run: Path) -> None:
+    with served(run, "--json") as server:
+        assert get(server, "/")[0] in (200, 303)
+
+
 def test_without_the_token_nothing_is_told(server: Served) -> None:
     for path in ("/", "/report.html", f"/{leaves(server)[0]}", "/report/report.js", "/nothing"):
         for headers in ({}, {"Cookie": f"helix-report-{server.port}=wrong"}):

@@ -139,7 +139,8 @@ def running(*arguments: str) -> Iterator[Served]:
     )
     assert process.stdout is not None and process.stderr is not None
     try:
-        address = process.stdout.readline().strip()
+        told = process.stdout.readline().strip()
+        address = json.loads(told)["url"] if "--json" in arguments else told
         assert address.startswith("http://127.0.0.1:"), process.stderr.read()
         yield Served(process, address)
     finally:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix.model.lines import encode_line
+from helix.model.lines import decode_line, encode_line
 from helix.model.manifest import Manifest, ManifestEntry
 from helix.model.verdict import Fidelity
 
@@ -43,6 +43,13 @@ def test_it_gives_back_what_it_was_given(entries: list[ManifestEntry]) -> None:
     assert [manifest[at] for at in range(-len(entries), 0)] == entries
     assert manifest.chosen() == sum(entry.selected for entry in entries)
     assert manifest == Manifest(iter(entries))
+
+
+@settings(max_examples=60, deadline=None)
+@given(ENTRIES)
+def test_a_line_that_is_read_and_written_again_is_the_same(entry: ManifestEntry) -> None:
+    line = encode_line(entry)
+    assert encode_line(decode_line(line, ManifestEntry)) == line
 
 
 def made(count: int) -> Iterator[ManifestEntry]:

@@ -117,6 +117,7 @@ def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.add_argument("--no-blind", action="store_true", help=text)
     command.add_argument("--port", type=int, default=0, help="on this port (any free one)")
     command.add_argument("--open", action="store_true", help="open it in the browser")
+    command.add_argument("--json", action="store_true", help="print the address as JSON")
     command.set_defaults(handler=_serve)
 
 

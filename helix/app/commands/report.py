@@ -47,7 +47,8 @@ def _again(argv: Sequence[str]) -> ExitCode:
         "                        [--json] [-q|-v]\n"
         "       helix report compare A B [--json] [-q|-v]\n"
         "       helix report merge RUN… --out DIR [--json]\n"
-        "       helix report serve RUN [--port PORT] [--traces PATH] [--open]",
+        "       helix report serve RUN [--port PORT] [--traces PATH] [--open]\n"
+        "                              [--json]",
         description="Make the reports of a finished run again from its folder: on the terminal, "
         "or those that report.out names, where the run would have put them. Nothing is judged. A "
         "suite or trace that has changed since is told, and the report goes without its text. "

@@ -12,7 +12,8 @@ from helix.app import cli
 from helix.app.commands.report import BEHIND
 from helix.app.manual import PAGES
 
-_CHOICES = re.compile(r"\{([a-z-]+(?:,[a-z-]+)+)\} \.\.\.")
+_WORDS = re.compile(r"^  COMMAND\n((?: {4}.*\n)+)", re.M)
+_WORD = re.compile(r"^ {4}([a-z-]+)(?: |$)", re.M)
 
 
 def body() -> str:
@@ -44,8 +45,8 @@ def _below(name: str) -> Iterator[tuple[str, ...]]:
         yield from (("report", word) for word in BEHIND)
     elif name == "plugins":
         yield ("plugins", "new")
-    elif name in cli.PLAIN and (found := _CHOICES.search(helped(name))):
-        yield from ((name, word) for word in found[1].split(","))
+    elif name in cli.PLAIN and (found := _WORDS.search(helped(name))):
+        yield from ((name, word) for word in _WORD.findall(found[1]))
 
 
 def helped(*words: str) -> str:
