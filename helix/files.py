@@ -81,6 +81,19 @@ def atomic_folder(report: str | os.PathLike[str]) -> Iterator[Callable[[str, byt
             shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def scratch(folder: Path) -> Iterator[Path]:
+    """Give a path in a held folder for a file that is gone when the block ends.
+
+    One that a killed process left is cleared as a part is, by `clear_parts`.
+    """
+    path = _part(folder / "scratch")
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
 def beside(report: str | os.PathLike[str]) -> Path:
     """Return where the folder of a report of many files stands."""
     return Path(report).with_suffix("")

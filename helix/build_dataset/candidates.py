@@ -21,7 +21,7 @@ from helix.model.canonical import digest, source_digest
 from helix.model.dataset import DatasetRow, RowSource, UsedRun, Why
 from helix.model.discovery import Determination
 from helix.model.lines import encode_line
-from helix.model.manifest import ManifestEntry
+from helix.model.manifest import Manifest
 from helix.model.plan import Plan
 from helix.model.splits import split_of
 from helix.model.verdict import MACHINERY_CAUSES, MatrixVerdictFile, Verdict
@@ -34,21 +34,46 @@ _WHY: dict[str, Why] = {"fail": "failing", "uncertain": "uncertain", "pass": "pa
 
 @dataclass(slots=True)
 class Found:
-    """What one run offers: its rows, its passing cells, its traces, and what was left out."""
+    """A finished run of evaluate, build-evals, validate or discover, and what it offers.
+
+    `left_out` counts, by cause, what was passed over, once all that is offered was taken; `rows`
+    are those that were.
+    """
 
     run: RunFiles
     name: str
     plan: Plan
     seed: int
     discovered: bool
-    entries: dict[str, ManifestEntry]
+    entries: Manifest
     rows: list[DatasetRow] = field(default_factory=list)
-    passing: list[DatasetRow] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def open(cls, folder: str, seed: int) -> Found:
+        """Read the plan and the traces of a run; ArtifactError where the folder is none."""
+        path = Path(folder)
+        discovered = (path / "discovery.json").is_file()
+        run = RunFiles(path) if discovered else RunFiles.open(path, KEY)
+        entries = Manifest(run.manifest())
+        return cls(run, _name(path), run.plan(), seed, discovered, entries)
+
+    def offered(self, *, passing: bool = False) -> Iterator[DatasetRow]:
+        """Read the run's rows one by one; those of passing cells only where they are asked for."""
+        if self.discovered:
+            for one in self.run.determinations():
+                yield from _determined(self, one)
+            return
+        waiting = self.entries.chosen()
+        for trace, group in groupby(self.run.lines(), key=lambda line: line.trajectory_id):
+            yield from _judged(self, trace, list(group), passing)
+            waiting -= 1
+        if waiting:
+            self.left_out[WAITING] += waiting * len(self.run.scorecard().criteria)
 
     def row(self, trace: str, why: Why, line: str, **said: Any) -> DatasetRow:
         """Return a row of this run about a trace."""
-        entry = self.entries.get(trace)
+        entry = self.entries.find(trace)
         if entry is None:
             raise ArtifactError(f"{self.run.folder}: the manifest lacks the trace '{trace}'")
         place = [trace, why, said.get("criterion_id"), said.get("about")]
@@ -85,26 +110,10 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def of_run(folder: str, seed: int, *, passing: bool = False) -> Found:
-    """Read a finished run of evaluate, build-evals, validate or discover.
-
-    Passing cells are many, and kept only where they are asked for.
-    """
-    path = Path(folder)
-    discovered = (path / "discovery.json").is_file()
-    run = RunFiles(path) if discovered else RunFiles.open(path, KEY)
-    entries = {entry.id: entry for entry in run.manifest()}
-    found = Found(run, _name(path), run.plan(), seed, discovered, entries)
-    if discovered:
-        for one in run.determinations():
-            _determined(found, one)
-        return found
-    waiting = sum(entry.selected for entry in entries.values())
-    for trace, group in groupby(run.lines(), key=lambda line: line.trajectory_id):
-        _judged(found, trace, list(group), passing)
-        waiting -= 1
-    if waiting:
-        found.left_out[WAITING] += waiting * len(run.scorecard().criteria)
+def of_run(folder: str, seed: int) -> Found:
+    """Read a finished run with all its rows but those of passing cells, which are many."""
+    found = Found.open(folder, seed)
+    found.rows.extend(found.offered())
     return found
 
 
@@ -116,7 +125,9 @@ def _name(folder: Path) -> str:
         return folder.name
 
 
-def _judged(found: Found, trace: str, repeats: list[MatrixVerdictFile], passing: bool) -> None:
+def _judged(
+    found: Found, trace: str, repeats: list[MatrixVerdictFile], passing: bool
+) -> Iterator[DatasetRow]:
     lines = [source_digest(encode_line(line)) for line in repeats]
     for criterion in repeats[0].dense_map:
         state, flapping = fold_repeats([x.dense_map.get(criterion, "uncertain") for x in repeats])
@@ -127,13 +138,11 @@ def _judged(found: Found, trace: str, repeats: list[MatrixVerdictFile], passing:
         if isinstance(one, str):
             found.left_out.update([one] if state == "uncertain" else [])
         elif state != "pass" or passing:
-            row = found.row(trace, _WHY[state], lines[at], **_told(one))
-            (found.passing if state == "pass" else found.rows).append(row)
+            yield found.row(trace, _WHY[state], lines[at], **_told(one))
     for line, name in zip(repeats, lines, strict=True):
         for seen in line.candidates:
             refs = () if seen.ref is None else (seen.ref,)
-            row = found.row(trace, "candidate", name, about=seen.detection, refs=refs)
-            found.rows.append(row)
+            yield found.row(trace, "candidate", name, about=seen.detection, refs=refs)
 
 
 def _said(line: MatrixVerdictFile, criterion: str) -> Verdict | str:
@@ -157,7 +166,7 @@ def _told(said: Verdict) -> dict[str, Any]:
     }
 
 
-def _determined(found: Found, one: Determination) -> None:
+def _determined(found: Found, one: Determination) -> Iterator[DatasetRow]:
     if one.verdict == "pass":
         return
     if one.cause in MACHINERY_CAUSES:
@@ -166,8 +175,7 @@ def _determined(found: Found, one: Determination) -> None:
     why: Why = "failing" if one.verdict == "fail" else "uncertain"
     line = source_digest(encode_line(one))
     for said in _roots(one):
-        row = found.row(one.trace_id, why, line, result=one.verdict, cause=one.cause, **said)
-        found.rows.append(row)
+        yield found.row(one.trace_id, why, line, result=one.verdict, cause=one.cause, **said)
 
 
 def _roots(one: Determination) -> Iterator[dict[str, Any]]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from helix.build_dataset import Built, build
+from helix.build_dataset.build import ADDED
 from helix.evaluate import run
 from helix.model.config import Config
+from helix.model.dataset import DatasetRow
+from helix.model.lines import decode_line
 from helix.model.splits import split_of
 from helix.model.trace import Trace
 from helix.registry import load
@@ -64,7 +68,38 @@ def evaluated(
     return run(Config.model_validate(config), run_dir=folder / name).run_dir
 
 
-def built(folder: Path, *runs: Path, **given: Any) -> Built:
+@dataclass(frozen=True)
+class Seen:
+    """What a call made, as the command's files have it."""
+
+    figures: Built
+    added: Path
+
+    @property
+    def folder(self) -> Path:
+        return self.figures.folder
+
+    @property
+    def rows(self) -> list[DatasetRow]:
+        """The rows that are new."""
+        lines = (self.added / ADDED).read_bytes().splitlines()
+        return [decode_line(line, DatasetRow) for line in lines[: self.figures.rows]]
+
+    @property
+    def held(self) -> dict[str, DatasetRow]:
+        """All rows of the dataset, by id."""
+        lines = (self.folder / "rows.jsonl").read_bytes().splitlines()
+        return {row.id: row for row in (decode_line(line, DatasetRow) for line in lines)}
+
+    @property
+    def traces(self) -> dict[str, bytes]:
+        """The canonical lines of all traces, by id."""
+        paths = (self.folder / "traces").iterdir()
+        lines = [line for path in paths for line in path.read_bytes().splitlines()]
+        return {json.loads(line)["id"]: line for line in lines}
+
+
+def built(folder: Path, *runs: Path, **given: Any) -> Seen:
     """Build the dataset `desk` from runs; `subject` and keys of `dataset` may be given."""
     config = {
         "dataset": {"name": "desk", "runs": [str(run) for run in runs], **given},
@@ -72,7 +107,8 @@ def built(folder: Path, *runs: Path, **given: Any) -> Built:
         "subject": given.pop("subject", {}),
     }
     config["dataset"].pop("subject", None)
-    return build(Config.model_validate(config), load([]))
+    added = folder / f"added-{len(list(folder.glob('added-*')))}"
+    return Seen(build(Config.model_validate(config), load([]), added), added)
 
 
 def of_split(part: str, count: int, start: int = 0) -> list[int]:

@@ -56,8 +56,8 @@ def test_a_row_for_each_cell_that_fails_or_the_trace_leaves_open(tmp_path: Path,
         ("t-2", "failing", "says-booked"),
         ("t-3", "uncertain", "confirmed"),
     ]
-    assert found.traces == 2
-    assert found.left_out == {"truncated": 2}, "a cut recording says nothing of the subject"
+    assert found.figures.traces == 2
+    assert found.figures.left_out == {"truncated": 2}, "a cut recording says nothing of the subject"
 
 
 def test_a_row_says_why_it_is_there_and_where_it_was_seen(tmp_path: Path, run: Path) -> None:
@@ -77,10 +77,10 @@ def test_what_a_judge_saw_is_taken_and_what_it_could_not_answer_is_not(tmp_path:
     run = evaluated(tmp_path, "a", booked(1), lost, judged=True)
     found = built(tmp_path, run)
     assert whys(found.rows) == [("t-1", "candidate", "no date was told")]
-    assert found.left_out == {"malformed": 1}
+    assert found.figures.left_out == {"malformed": 1}
     (row,) = found.rows
     assert [ref.value for ref in row.refs] == ["Your table"]
-    assert built(tmp_path, run, include=["failing"], name="other").rows == ()
+    assert built(tmp_path, run, include=["failing"], name="other").rows == []
 
 
 def test_repeats_that_disagree_are_left_out(tmp_path: Path, run: Path) -> None:
@@ -92,7 +92,7 @@ def test_repeats_that_disagree_are_left_out(tmp_path: Path, run: Path) -> None:
     text = json.dumps(first) + "\n" + json.dumps(second) + "\n"
     (run / "verdicts.jsonl").write_text(text, encoding="utf-8")
     found = built(tmp_path, run)
-    assert (found.rows, found.left_out) == ((), {"flapping": 1, "not adjudicated yet": 6})
+    assert (found.rows, found.figures.left_out) == ([], {"flapping": 1, "not adjudicated yet": 6})
 
 
 def test_a_repeat_that_was_answered_speaks_for_one_that_an_outage_kept_from_it(
@@ -108,7 +108,7 @@ def test_a_repeat_that_was_answered_speaks_for_one_that_an_outage_kept_from_it(
     (run / "verdicts.jsonl").write_text(text, encoding="utf-8")
     found = built(tmp_path, run)
     assert whys(found.rows) == [("t-3", "uncertain", "confirmed")]
-    assert found.left_out == {"not adjudicated yet": 6}, "the traces that have no line"
+    assert found.figures.left_out == {"not adjudicated yet": 6}, "the traces that have no line"
 
 
 def test_the_traces_are_canonical_and_every_split_can_be_evaluated(
@@ -123,14 +123,14 @@ def test_the_traces_are_canonical_and_every_split_can_be_evaluated(
     assert seen == {"t-2": split_of("t-2", 0), "t-3": split_of("t-3", 0)}
     again = evaluated(tmp_path, "b", *[booked(2, fails=True)],
                       subject={"traces": str(found.folder / "traces")})  # fmt: skip
-    assert whys(built(tmp_path, again).dataset.rows.values()) == whys(found.rows)
+    assert whys(built(tmp_path, again).held.values()) == whys(found.rows)
 
 
 def test_the_same_call_again_changes_no_byte(tmp_path: Path, run: Path) -> None:
     first = built(tmp_path, run)
     before = files(first.folder)
     second = built(tmp_path, run)
-    assert (second.rows, second.traces) == ((), 0)
+    assert (second.rows, second.figures.traces) == ([], 0)
     assert files(second.folder) == before
 
 
@@ -158,12 +158,12 @@ def test_growth_drops_no_row_and_moves_no_trace(
     for at, batch in enumerate(batches):
         traces = [booked(n, fails=n % 2 == 0, state=None) for n in batch]
         run = evaluated(folder, f"r{at}", *traces)
-        data = built(folder, run, seed=seed, include=["failing", "uncertain", "passing"]).dataset
-        assert before.keys() <= data.rows.keys()
-        assert all(data.rows[name].split == row.split for name, row in before.items())
-        assert all(row.split == split_of(row.trace_id, seed) for row in data.rows.values())
-        assert {row.trace_id for row in data.rows.values()} == data.traces.keys()
-        before = dict(data.rows)
+        data = built(folder, run, seed=seed, include=["failing", "uncertain", "passing"])
+        assert before.keys() <= data.held.keys()
+        assert all(data.held[name].split == row.split for name, row in before.items())
+        assert all(row.split == split_of(row.trace_id, seed) for row in data.held.values())
+        assert {row.trace_id for row in data.held.values()} == data.traces.keys()
+        before = dict(data.held)
     held_in = [{r.trace_id for r in before.values() if r.split == part} for part in PARTS]
     assert sum(map(len, held_in)) == len(set().union(*held_in)), "the splits are disjoint"
 
@@ -180,8 +180,8 @@ def test_as_many_pass_as_fail_in_each_split(tmp_path: Path) -> None:
         counts[row.why, row.split] += 1
     assert counts == {("failing", "dev"): 2, ("failing", "test"): 2,
                       ("passing", "dev"): 2, ("passing", "test"): 1}  # fmt: skip
-    assert found.short == ("says-booked in test",)
-    assert built(tmp_path, run, include=["failing", "passing"]).rows == ()
+    assert found.figures.short == ("says-booked in test",)
+    assert built(tmp_path, run, include=["failing", "passing"]).rows == []
 
 
 def test_a_cell_that_fails_in_one_run_is_no_passing_one_of_another(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_hand_picked_traces_come_from_runs_or_from_files(tmp_path: Path, run: Pa
     found = built(tmp_path, pick=["t-?"], subject={"traces": str(path)})
     assert whys(found.rows) == [("t-7", "picked", None), ("t-8", "picked", None)]
     assert found.rows[0].sources == ()
-    assert whys(found.dataset.rows.values())[0] == ("t-1", "picked", None)
+    assert whys(found.held.values())[0] == ("t-1", "picked", None)
     with pytest.raises(SelectionError, match=r"dataset\.pick: no trace has the id 't-9'"):
         built(tmp_path, pick=["t-9"], subject={"traces": str(path)})
 
@@ -219,13 +219,13 @@ def test_a_trace_that_changed_since_the_run_is_refused(tmp_path: Path, run: Path
 def test_traces_that_moved_are_found_where_one_says(tmp_path: Path, run: Path) -> None:
     (tmp_path / "a.jsonl").rename(tmp_path / "moved.jsonl")
     found = built(tmp_path, run, subject={"traces": str(tmp_path / "moved.jsonl")})
-    assert found.traces == 2
+    assert found.figures.traces == 2
 
 
 def test_what_is_in_the_dataset_is_not_read_again(tmp_path: Path, run: Path) -> None:
     built(tmp_path, run)
     (tmp_path / "a.jsonl").unlink()
-    assert built(tmp_path, run).rows == ()
+    assert built(tmp_path, run).rows == []
 
 
 def test_another_trace_of_an_id_that_is_there_is_refused(tmp_path: Path, run: Path) -> None:
@@ -246,9 +246,9 @@ def test_labels_of_its_traces_are_kept_with_it_and_stand_beside_its_rows(
     text = "".join(json.dumps(dict(zip(keys, row, strict=True))) + "\n" for row in rows)
     path.write_text(text, encoding="utf-8")
     found = built(tmp_path, run, labels=[str(path)])
-    words = {(row.trace_id, row.criterion_id): row.human for row in found.dataset.rows.values()}
+    words = {(row.trace_id, row.criterion_id): row.human for row in found.held.values()}
     assert words == {("t-2", "says-booked"): "fail", ("t-3", "confirmed"): None}, "one is disputed"
-    assert found.labels == 3, "t-1 is not in the dataset"
+    assert found.figures.labels == 3, "t-1 is not in the dataset"
     before = files(found.folder)
     assert files(built(tmp_path, run).folder) == before
     path.write_text(text.replace('"fail", "rater": "ann"', '"pass", "rater": "ann"'), "utf-8")
@@ -258,11 +258,11 @@ def test_labels_of_its_traces_are_kept_with_it_and_stand_beside_its_rows(
 
 def test_tasks_stay_as_somebody_filled_them(tmp_path: Path) -> None:
     first = built(tmp_path, dimensions={"who": ["new", "old"], "what": ["book", "cancel"]})
-    assert len(first.tasks) == 4
+    assert first.figures.tasks == 4
     path = first.folder / "tasks.jsonl"
     path.write_text(path.read_text("utf-8").replace('"prompt":null', '"prompt":"Hi"'), "utf-8")
     second = built(tmp_path, dimensions={"who": ["new", "old", "lost"], "what": ["book", "cancel"]})
-    assert len(second.tasks) == 2
+    assert second.figures.tasks == 2
     lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     assert sorted(str(line["prompt"]) for line in lines) == ["Hi"] * 4 + ["None"] * 2
     assert all(line["split"] == split_of(line["id"], 0) for line in lines)
@@ -279,7 +279,7 @@ def test_discovery_gives_rows_too(tmp_path: Path) -> None:
     found = built(tmp_path, tmp_path / "found")
     assert {row.why for row in found.rows} >= {"failing"}
     assert all(row.about or row.critique for row in found.rows)
-    assert found.dataset.runs[0].command == "discover"
+    assert found.figures.record.runs[0].command == "discover"
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,6 @@ def test_a_dataset_of_real_traces_holds_them_whole_and_is_its_own_source(
     traces = [item for item in Input.open(path, "auto", registry) if isinstance(item, Trace)]
     assert traces
     found = built(tmp_path, pick=["*"], subject={"traces": path})
-    assert found.dataset.traces == {trace.id: canonical_line(trace) for trace in traces}
+    assert found.traces == {trace.id: canonical_line(trace) for trace in traces}
     again = built(tmp_path, pick=["*"], subject={"traces": str(found.folder / "traces")})
-    assert (again.rows, again.traces) == ((), 0)
+    assert (again.rows, again.figures.traces) == ([], 0)
