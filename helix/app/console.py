@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import json
 import os
 import sys
+from collections.abc import Callable
 from typing import IO, Any
 
 from helix.reports.words import in_ascii
@@ -33,6 +35,20 @@ def prepare() -> None:
 def say(text: str) -> None:
     """Write a result to standard output; a reader that went away is no error."""
     _write(sys.stdout, _line(text))
+
+
+def say_json(value: Any, default: Callable[[Any], Any] | None = None) -> None:
+    """Write a result as JSON: the same value in every encoding, what does not fit one escaped.
+
+    `default` makes JSON of what is none; ValueError for a number that is not finite.
+    """
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=default)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        # What `prepare` makes of a sign would end a string, or be another text.
+        text = json.dumps(value, indent=2, allow_nan=False, default=default)
+    say(text)
 
 
 def say_bytes(data: bytes) -> None:

@@ -7,7 +7,6 @@ wheel; in a checkout it stands where it is developed.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import shlex
 import shutil
@@ -55,7 +54,7 @@ def run(argv: Sequence[str]) -> ExitCode:
     folder = copied(template(), args.name, Path(args.out))
     if args.json:
         files = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
-        console.say(json.dumps({"folder": str(folder), "files": files}, indent=2))
+        console.say_json({"folder": str(folder), "files": files})
     else:
         console.say("\n".join(_told(args.name, folder)))
     return ExitCode.PASS

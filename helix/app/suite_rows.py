@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -147,7 +146,7 @@ def _list(args: argparse.Namespace) -> ExitCode:
     found, living = _facts(args)
     if args.json:
         told = {"suite": living.suite.suite, "criteria": [fact.as_json() for fact in found]}
-        console.say(json.dumps(told, indent=2, ensure_ascii=False))
+        console.say_json(told)
     else:
         console.say("\n".join(table(found)))
     return ExitCode.PASS
@@ -158,7 +157,7 @@ def _show(args: argparse.Namespace) -> ExitCode:
     living.row(args.id)
     (fact,) = (fact for fact in found if fact.row.criterion_id == args.id)
     if args.json:
-        console.say(json.dumps(fact.as_json(whole=True), indent=2, ensure_ascii=False))
+        console.say_json(fact.as_json(whole=True))
     else:
         console.say("\n".join(fact.page()))
     return ExitCode.PASS
@@ -186,7 +185,7 @@ def _written(args: argparse.Namespace, living: Living) -> ExitCode:
     last = living.history[-1]
     if args.json:
         told = {"file": str(path), "criterionId": last.criterion_id, "event": last.event}
-        console.say(json.dumps(told, indent=2, ensure_ascii=False))
+        console.say_json(told)
     else:
         console.say(visible(f"{last.criterion_id}: {last.event} by {last.by} on {last.at}; {path}"))
     return ExitCode.PASS
@@ -195,7 +194,7 @@ def _written(args: argparse.Namespace, living: Living) -> ExitCode:
 def _diff(args: argparse.Namespace) -> ExitCode:
     found = diff(load(args.before).suite, load(args.after).suite)
     if args.json:
-        console.say(json.dumps(found.as_json(), indent=2, ensure_ascii=False))
+        console.say_json(found.as_json())
     else:
         console.say("\n".join(diff_lines(found)))
     return ExitCode.FAIL if found.lost or found.back else ExitCode.PASS
@@ -214,7 +213,7 @@ def _freshness(args: argparse.Namespace) -> ExitCode:
     if args.json:
         told = [_as_json(task, flags[task.criterion_id]) for task in tasks]
         page = {"subjectVersion": version, "written": args.write, "criteria": told}
-        console.say(json.dumps(page, indent=2, ensure_ascii=False))
+        console.say_json(page)
         return ExitCode.PASS
     for task in tasks:
         console.say(one_line(_as_text(task, flags[task.criterion_id])))

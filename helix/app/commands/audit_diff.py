@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
 from functools import partial
 from pathlib import Path
 
@@ -53,8 +52,7 @@ def run(args: argparse.Namespace) -> ExitCode:
             raise UsageError(f"--keep must be with finished runs (got {args.a}, which is none)")
         remember(args.keep, kept)
     if args.json:
-        page = json.dumps(diff_json(diff, found, names), indent=2, allow_nan=False)
-        console.say(page)
+        console.say_json(diff_json(diff, found, names))
     else:
         console.say_bytes(for_this_console(partial(diff_text, diff, found, names)))
     return ExitCode.FAIL if diff.different else ExitCode.PASS

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import datetime
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -79,7 +78,7 @@ def _attacked(args: argparse.Namespace, typed: str) -> ExitCode:
         finally:
             progress.close()
     if args.json:
-        console.say(json.dumps(injections.as_json(found), indent=2))
+        console.say_json(injections.as_json(found))
     else:
         console.say(injections.as_text(found))
     for line in told(found.trays, typed):

@@ -198,7 +198,7 @@ def _export(args: argparse.Namespace, cache: Cache) -> ExitCode:
     done = export(cache, args.out, args.run, args.dispatch)
     if args.json:
         told = {"file": str(done.file), "recordings": done.recordings, "leftOut": done.left_out}
-        console.say(json.dumps(told, indent=2))
+        console.say_json(told)
         return ExitCode.PASS
     console.say(f"{counted(done.recordings, 'recording')} in {done.file}")
     if done.left_out:
@@ -280,4 +280,7 @@ def _prune(args: argparse.Namespace, cache: Cache) -> ExitCode:
 
 
 def _say(args: argparse.Namespace, told: dict[str, Any], lines: list[str]) -> None:
-    console.say(json.dumps(told, indent=2) if args.json else "\n".join(lines))
+    if args.json:
+        console.say_json(told)
+    else:
+        console.say("\n".join(lines))

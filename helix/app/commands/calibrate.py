@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -112,7 +111,7 @@ def _queue(args: argparse.Namespace) -> ExitCode:
         sitting.files.lines(), sitting.files.scorecard().criteria, replay(sitting.desk.log)
     )
     if args.json:
-        console.say(json.dumps(calibrating.queue_json(found), indent=2, ensure_ascii=False))
+        console.say_json(calibrating.queue_json(found))
     else:
         console.say("\n".join(calibrating.queue_lines(found, str(args.run))))
     return ExitCode.PASS
@@ -126,7 +125,7 @@ def _record(args: argparse.Namespace) -> ExitCode:
     fresh = after.log[len(sitting.desk.log) :]
     if args.json:
         told = {"log": sitting.log_file, "entries": [msgspec.to_builtins(e) for e in fresh]}
-        console.say(json.dumps(told, indent=2, ensure_ascii=False))
+        console.say_json(told)
     else:
         lines = list(calibrating.log_lines(after.log, fresh))
         console.say("\n".join(lines or ["nothing new: the log knows how this run came out"]))
@@ -150,7 +149,7 @@ def _act(args: argparse.Namespace) -> ExitCode:
     apply(sitting.state, done)
     told = calibrating.told(sitting, desk, done, rerun)
     if args.json:
-        console.say(json.dumps(told, indent=2, ensure_ascii=False))
+        console.say_json(told)
     else:
         console.say("\n".join(calibrating.told_lines(told, entry)))
     return ExitCode.PASS
@@ -200,7 +199,7 @@ def _log(args: argparse.Namespace) -> ExitCode:
     chosen = [entry for entry in log if args.id in (None, entry.criterion_id)]
     if args.json:
         told = [msgspec.to_builtins(entry) for entry in chosen]
-        console.say(json.dumps({"entries": told, "states": replay(log)}, indent=2))
+        console.say_json({"entries": told, "states": replay(log)})
     else:
         console.say("\n".join(calibrating.log_lines(log, chosen)) or "the log is empty")
     return ExitCode.PASS
@@ -210,7 +209,7 @@ def _premises(args: argparse.Namespace) -> ExitCode:
     found = premises(Sitting.open(args).desk.log)
     if args.json:
         told = [msgspec.to_builtins(premise) for premise in found]
-        console.say(json.dumps({"premises": told}, indent=2, ensure_ascii=False))
+        console.say_json({"premises": told})
     else:
         console.say(
             "\n".join(map(calibrating.premise_line, found)) or "nobody vouches for anything"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 from collections.abc import Callable, Sequence
 
 from helix.app import console, suite_rows
@@ -144,7 +143,7 @@ def _lint(args: argparse.Namespace) -> ExitCode:
             for suite, one in found.items()
         ]
         told = {"suites": plain} if further else plain[0]
-        console.say(json.dumps(told, indent=2, default=str))
+        console.say_json(told, default=str)
     else:
         console.say("\n".join([f"{f.level}: {f}" for f in findings] + [_sum(findings, errors)]))
     return ExitCode.FAIL if errors else ExitCode.PASS
@@ -158,7 +157,7 @@ def _lint_run(args: argparse.Namespace) -> ExitCode:
     terms = {row.criterion_id: row.terms for row in rows}
     found = grounded.linted(args.run, args.traces, args.format, terms)
     if args.json:
-        console.say(json.dumps(grounded.as_json(args.run, found), indent=2))
+        console.say_json(grounded.as_json(args.run, found))
     else:
         console.say(grounded.as_text(found))
     return ExitCode.FAIL if any(d.level == "error" for d in found.defects) else ExitCode.PASS
@@ -172,7 +171,7 @@ def _explain(args: argparse.Namespace) -> ExitCode:
     told = tried.explanation(args.id, args.trace)
     tried.tell_unread()
     if args.json:
-        console.say(json.dumps(explained.as_json(told), indent=2, default=str))
+        console.say_json(explained.as_json(told), default=str)
     else:
         console.say(explained.as_text(told))
     return ExitCode.PASS
@@ -186,7 +185,7 @@ def _test(args: argparse.Namespace) -> ExitCode:
     score = tried.mutation(args.seed, args.per_trace)
     tried.tell_unread()
     if args.json:
-        console.say(json.dumps(mutants.as_json(score), indent=2))
+        console.say_json(mutants.as_json(score))
     else:
         console.say(mutants.as_text(score))
     if not any(fault.made for fault in score.faults):
@@ -201,7 +200,7 @@ def _terms(args: argparse.Namespace) -> ExitCode:
     file, found = proposed.proposed(args.suite, args.traces, args.format, tools)
     written = proposed.store(file, found) if args.write else None
     if args.json:
-        console.say(json.dumps(proposed.as_json(args.suite, found, written), indent=2))
+        console.say_json(proposed.as_json(args.suite, found, written))
     else:
         console.say(proposed.as_text(found, written))
     return ExitCode.PASS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 from collections.abc import Sequence
 
 from helix.app import console
@@ -37,11 +36,10 @@ def run(argv: Sequence[str]) -> ExitCode:
     counts = {word: sum(one.state == word for one in found) for word in ("ok", "warn", "fail")}
     if args.json:
         plain = [dataclasses.asdict(one) for one in found]
-        text = json.dumps({"findings": plain, "counts": counts}, indent=2, ensure_ascii=False)
+        console.say_json({"findings": plain, "counts": counts})
     else:
         last = ", ".join(f"{n} {word}" for word, n in counts.items())
-        text = "\n".join([line for one in found for line in _lines(one)] + [last])
-    console.say_bytes(text.encode("utf-8", "backslashreplace") + b"\n")
+        console.say("\n".join([line for one in found for line in _lines(one)] + [last]))
     return ExitCode.USAGE if counts["fail"] else ExitCode.PASS
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
 import re
 import shlex
 import tempfile
@@ -73,8 +72,10 @@ def run(argv: Sequence[str]) -> ExitCode:
         "found": len(found.rows),
         "next": _next(name, suite, traces),
     }
-    said = json.dumps(told, indent=2, ensure_ascii=False) if args.json else _said(found, told)
-    console.say_bytes(said.encode("utf-8", "backslashreplace") + b"\n")
+    if args.json:
+        console.say_json(told)
+    else:
+        console.say(_said(found, told))
     return ExitCode.PASS
 
 

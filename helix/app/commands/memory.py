@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -96,7 +95,7 @@ def _add(args: argparse.Namespace) -> ExitCode:
         raise type(error)(visible(str(error))) from None
     entry = done.entry
     if args.json:
-        _say_json({**_told(entry), "updated": done.updated})
+        console.say_json({**_told(entry), "updated": done.updated})
     else:
         word = "updated" if done.updated else "remembered"
         console.say(f"{word}: {entry.name} ({entry.type}, {entry.lifecycle}, {entry.created})")
@@ -109,7 +108,9 @@ def _list(args: argparse.Namespace) -> ExitCode:
     if args.stage:
         entries = tuple(e for e in entries if e.lifecycle in (args.stage, "general"))
     if args.json:
-        _say_json({"folder": str(memory.folder), "entries": [_told(entry) for entry in entries]})
+        console.say_json(
+            {"folder": str(memory.folder), "entries": [_told(entry) for entry in entries]}
+        )
     elif entries:
         for line in columns(map(_cells, entries)):
             console.say(line)
@@ -127,7 +128,7 @@ def _show(args: argparse.Namespace) -> ExitCode:
     except UsageError as error:
         raise type(error)(visible(str(error))) from None
     if args.json:
-        _say_json({**_told(entry), "body": entry.body})
+        console.say_json({**_told(entry), "body": entry.body})
     else:
         console.say(visible(entry.page))
     return ExitCode.PASS
@@ -137,7 +138,9 @@ def _check(args: argparse.Namespace) -> ExitCode:
     memory = Memory(args.state)
     faults = memory.check()
     if args.json:
-        _say_json({"folder": str(memory.folder), "problems": [asdict(fault) for fault in faults]})
+        console.say_json(
+            {"folder": str(memory.folder), "problems": [asdict(fault) for fault in faults]}
+        )
     else:
         for fault in faults:
             console.say(one_line(f"error: {memory.folder}/{fault}"))
@@ -172,7 +175,3 @@ def _told(entry: Entry) -> dict[str, Any]:
         "created": entry.created,
         "digest": entry.digest,
     }
-
-
-def _say_json(value: Any) -> None:
-    console.say(json.dumps(value, indent=2, ensure_ascii=False))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -40,7 +39,7 @@ def run(argv: Sequence[str]) -> ExitCode:
         return ExitCode.PASS
     found = listing(registry(), config_folders())
     if args.json:
-        console.say(json.dumps(found, indent=2, ensure_ascii=False))
+        console.say_json(found)
     else:
         console.say("\n".join(_lines(found)))
     return ExitCode.PASS

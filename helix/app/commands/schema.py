@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -94,9 +93,9 @@ def run(argv: Sequence[str]) -> ExitCode:
     parser.add_argument("--json", action="store_true", help="list the names as JSON")
     args = parser.parse_args(argv)
     if args.name:
-        console.say(json.dumps(schema(args.name), indent=2, ensure_ascii=False))
+        console.say_json(schema(args.name))
     elif args.json:
-        console.say(json.dumps({name: text for name, (_, _, text) in SHAPES.items()}, indent=2))
+        console.say_json({name: text for name, (_, _, text) in SHAPES.items()})
     else:
         console.say("\n".join(columns((name, text) for name, (_, _, text) in SHAPES.items())))
     return ExitCode.PASS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -56,7 +55,7 @@ def _detect(args: argparse.Namespace) -> ExitCode:
     found = list(detected(source))
     if args.json:
         files = [{**item.to_dict(), "reason": _here(item.reason)} for item in found]
-        _say_json({"files": files, **_astray(source)})
+        console.say_json({"files": files, **_astray(source)})
     else:
         width = max((len(item.format or "unknown") for item in found), default=0)
         for item in found:
@@ -74,7 +73,9 @@ def _stats(args: argparse.Namespace) -> ExitCode:
     if args.json:
         problems = [_told(failure) for failure in failures]
         files = [count.to_dict() for count in found]
-        _say_json({"files": files, "totals": totals, "problems": problems, **_astray(source)})
+        console.say_json(
+            {"files": files, "totals": totals, "problems": problems, **_astray(source)}
+        )
     else:
         console.say("\n".join(_table(found, totals)))
         _tell(failures)
@@ -85,7 +86,7 @@ def _stats(args: argparse.Namespace) -> ExitCode:
 def _show(args: argparse.Namespace) -> ExitCode:
     trace = _wanted(_opened(args), args.id)
     if args.json:
-        _say_json(trace.to_dict())
+        console.say_json(trace.to_dict())
         return ExitCode.PASS
     from helix.reports.tree import render_tree
 
@@ -116,7 +117,7 @@ def _convert(args: argparse.Namespace) -> ExitCode:
         written, recognised = _write(source, write, None, failures)
     summary = {"traces": written, "failures": len(failures), "to": args.to, "out": args.out}
     if args.json:
-        _say_json({**summary, "problems": [_told(failure) for failure in failures]})
+        console.say_json({**summary, "problems": [_told(failure) for failure in failures]})
     else:
         console.tell(f"{counted(written, 'trace')}, {counted(len(failures), 'load failure')}")
         _tell(failures)
@@ -218,11 +219,6 @@ def _tell(failures: Sequence[LoadFailure]) -> None:
         line = f" line {failure.line}" if failure.line else ""
         byte = f" byte {failure.byte}" if failure.byte is not None else ""
         console.tell(visible(f"{failure.file}{line}{byte}: {_here(failure.reason)}"))
-
-
-def _say_json(value: Any) -> None:
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    console.say_bytes(text.encode("utf-8", "backslashreplace") + b"\n")
 
 
 _COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], ExitCode]]] = {
