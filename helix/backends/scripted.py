@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from helix.backends.settings import section_of
 from helix.backends.threads import in_thread
 from helix.errors import ConfigError
@@ -27,7 +25,7 @@ class Scripted:
     """The backend that calls a function: plain ones in threads, coroutine functions in the loop.
 
     The function returns a Reply, the reply's text, or a dict that becomes the text; it may raise
-    Unavailable or Pending. A reply that names no model is by the pinned one.
+    Unavailable or Pending. Which model gave a reply that names none is not recorded (METHOD 42).
     """
 
     def __init__(self, script: Script) -> None:
@@ -47,7 +45,7 @@ class Scripted:
             said = await self._script(request)
         else:
             said = await in_thread(self._script, request)
-        return _reply(said, request)
+        return _reply(said)
 
 
 def open_scripted(settings: JudgeSettings) -> Scripted:
@@ -89,15 +87,14 @@ def abstain(request: Request) -> dict[str, Any]:
     }
 
 
-def _reply(said: Any, request: Request) -> Reply:
+def _reply(said: Any) -> Reply:
     if isinstance(said, dict):
         said = json.dumps(said, ensure_ascii=False)
     if isinstance(said, str):
         said = Reply(text=said, finish_reason="stop")
     if not isinstance(said, Reply):
         raise TypeError(f"the script must return Reply, str or dict (got {type(said).__name__})")
-    model = said.returned_model or request.pin.model
-    return msgspec.structs.replace(said, returned_model=model)
+    return said
 
 
 def _load(section: str, script: str) -> Script:

@@ -40,14 +40,14 @@ async def _waiting(request: Request) -> str:
 @pytest.mark.parametrize(
     ("script", "reply"),
     [
-        (lambda request: "text", Reply("text", "stop", "scripted-1")),
-        (lambda request: {"b": "é", "a": 1}, Reply('{"b": "é", "a": 1}', "stop", "scripted-1")),
-        (lambda request: Reply("cut", "length"), Reply("cut", "length", "scripted-1")),
+        (lambda request: "text", Reply("text", "stop")),
+        (lambda request: {"b": "é", "a": 1}, Reply('{"b": "é", "a": 1}', "stop")),
+        (lambda request: Reply("cut", "length"), Reply("cut", "length")),
         (
             lambda request: Reply("x", None, "other", usage=Usage(3)),
             Reply("x", None, "other", usage=Usage(3)),
         ),
-        (_waiting, Reply("n1", "stop", "scripted-1")),
+        (_waiting, Reply("n1", "stop")),
     ],
 )
 def test_what_a_script_returns_becomes_a_reply(script: Any, reply: Reply) -> None:
