@@ -23,14 +23,14 @@ from pydantic import ValidationError
 
 from helix import registry as registries
 from helix.backends.dispatch import Tray
-from helix.errors import ConfigError, ExitCode, TraceError
+from helix.errors import ConfigError, ExitCode
 from helix.files import atomic_write, clear_folder, held
 from helix.gate import exit_code, fold, with_tests
 from helix.ingest import Input
 from helix.model.config import Config
 from helix.model.criterion import Criterion, Suite
 from helix.model.lines import encode_page
-from helix.model.manifest import Survey
+from helix.model.manifest import Manifest, Survey
 from helix.model.preference import Preference
 from helix.model.scorecard import Scorecard
 from helix.model.trace import Trace
@@ -41,7 +41,7 @@ from helix.registry import Registry
 from helix.runmeta import RunLog
 from helix.runs import RunFiles
 from helix.subject import subject_of
-from helix.survey import check_waivers, choose, look, routed, write_manifest
+from helix.survey import check_waivers, choose, opened, routed, write_manifest
 from helix.work import OnEvent, Work
 
 
@@ -59,6 +59,7 @@ class Finished:
     run_dir: Path
     prepared: Prepared
     source: Input
+    manifest: Manifest
     duration_s: float
     started_at: str
     pending: int = 0
@@ -134,6 +135,7 @@ def run(
             run_dir=folder,
             prepared=prepared,
             source=source,
+            manifest=survey.entries,
             duration_s=duration,
             started_at=started.isoformat(timespec="seconds"),
             pending=len(work.pending),
@@ -155,18 +157,7 @@ def survey_run(
     """Check the configuration, read every trace once, and choose what to evaluate."""
     registry = registry or registries.load()
     prepared = prepare(config, registry, today=today, suite=suite)
-    traces = config.subject.traces
-    if not traces:
-        raise TraceError(
-            "subject.traces must name a file, folder, glob or - (got nothing): "
-            "add subject.traces=TRACES.jsonl"
-        )
-    try:
-        source = Input.open(traces, config.subject.format, registry)
-        survey = look(source, len(source.files), config.subject)
-    except OSError as error:
-        at = error.filename or traces
-        raise TraceError(f"subject.traces: {at} cannot be read: {error.strerror}") from error
+    source, survey = opened(config.subject, registry)
     check_waivers(survey, config.gate.waivers)
     sampler = registry.get("samplers", config.sampling.strategy)
     return prepared, source, choose(survey, config, sampler, prepared.failed_traces)

@@ -203,14 +203,13 @@ def _stream(
         helix_version=helix.__version__,
         determinism=determinism,
     )
-    files = RunFiles(done.run_dir)
     return stream(
         done.scorecard,
         done.verdicts,
         suite=done.criteria,
-        manifest=files.manifest(),
+        manifest=done.manifest,
         meta=meta,
-        subject=files.subject(),
+        subject=RunFiles(done.run_dir).subject(),
         originals=done.traces,
     )
 
@@ -220,7 +219,7 @@ def _whole(done: Finished, run: RunStream) -> RunReport:
         run.scorecard,
         run.lines,
         suite=done.criteria,
-        manifest=RunFiles(done.run_dir).manifest(),
+        manifest=done.manifest,
         meta=run.meta,
         subject=run.subject,
     )

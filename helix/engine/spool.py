@@ -1,13 +1,15 @@
 """Lines that finish in any order and are read in the order of the plan.
 
 A finished block is appended to `<name>.part` at once, so that a slow trace holds nobody up; at the
-end the blocks are copied into plan order. Memory is 24 bytes a block (DESIGN “A run directory”).
+end the blocks are copied into plan order. Memory is 24 bytes a block (DESIGN “A run directory”);
+a unit without a line has none.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 
@@ -34,6 +36,8 @@ class Spool:
         for line in lines:
             if b"\n" in line:
                 raise ValueError(f"a line must hold no newline (ordinal {ordinal}: {line[:80]!r})")
+        if not lines:
+            return
         block = b"".join(line + b"\n" for line in lines)
         view = memoryview(block)
         while view:
@@ -43,18 +47,22 @@ class Spool:
         self._sizes.append(len(block))
         self._end += len(block)
 
-    def __len__(self) -> int:
-        return len(self._ordinals)
-
     def blocks(self) -> Iterator[bytes]:
         """Yield the blocks in plan order; an ordinal that came twice raises ValueError."""
         previous = None
-        for at in sorted(range(len(self._ordinals)), key=self._ordinals.__getitem__):
+        for at in self._in_order():
             if self._ordinals[at] == previous:
                 raise ValueError(f"ordinal {previous} was appended twice to {self.path.name}")
             previous = self._ordinals[at]
             self._file.seek(self._starts[at])
             yield self._file.read(self._sizes[at])
+
+    def _in_order(self) -> Sequence[int]:
+        """Return which block comes when, sorted only where they came otherwise."""
+        came = range(len(self._ordinals))
+        if all(before < after for before, after in pairwise(self._ordinals)):
+            return came
+        return sorted(came, key=self._ordinals.__getitem__)
 
     def finish(self) -> Path:
         """Write the artifact in plan order by rename, drop the part, return the path."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
-from typing import Final, get_args
+from typing import Final, TypeVar, get_args
 
 from helix.model.verdict import CellState
 
 _STATES: Final[tuple[CellState, ...]] = get_args(CellState)
 _ALONE: Final[dict[CellState, Sequence[CellState]]] = {state: (state,) for state in _STATES}
 ByTask = dict[int, Sequence[CellState]]
+Task = TypeVar("Task")
+Made = TypeVar("Made")
 
 
 class TaskNumbers:
@@ -75,3 +77,11 @@ def grouped(*all_groups: Groups) -> ByTask:
             else:
                 found[task] = [*held, state]
     return found
+
+
+def each(
+    groups: Mapping[Task, Sequence[CellState]], of: Callable[[Sequence[CellState]], Made]
+) -> dict[Task, Made]:
+    """Return what `of` makes of each group of states; groups of one that say the same share it."""
+    alone = {state: of(group) for state, group in _ALONE.items()}
+    return {t: alone[group[0]] if len(group) == 1 else of(group) for t, group in groups.items()}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
+from helix.gate.groups import each
 from helix.model.scorecard import Ratio, Repeats
 from helix.model.verdict import CellState
 from helix.stats import clustered_share, pass_at_k, pass_hat_k
 
 CONFIDENCE = 0.95
 MOST = 10
+DECIDED: Final = ("pass", "fail")
 Tasks = Mapping[Any, Sequence[CellState]]
 
 
@@ -20,8 +22,7 @@ def failing_interval(tasks: Tasks) -> tuple[float, float] | None:
 
     Runs of one task count what they leave together.
     """
-    decided = {t: [s for s in group if s in ("pass", "fail")] for t, group in tasks.items()}
-    fails = {t: [float(s == "fail") for s in group] for t, group in decided.items()}
+    fails = each(tasks, lambda group: [float(s == "fail") for s in group if s in DECIDED])
     return clustered_share(fails).interval(CONFIDENCE)
 
 
@@ -31,8 +32,8 @@ def repeats(tasks: Tasks) -> Repeats | None:
     na is set aside. A task with an undecided run is left out and counted, because that run could
     still be either.
     """
-    runs = [[s for s in group if s != "na"] for group in tasks.values()]
-    runs = [group for group in runs if group]
+    applying = each(tasks, lambda group: [s for s in group if s != "na"])
+    runs = [group for group in applying.values() if group]
     if not any(len(group) > 1 for group in runs):
         return None
     items = [(group.count("pass"), len(group)) for group in runs if "uncertain" not in group]

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from helix.errors import ConfigError
+from helix.gate.groups import each
 from helix.gate.trusted import Trusted
 from helix.model.config import GateConfig
 from helix.model.scorecard import CriterionResult, GateState
@@ -169,7 +170,7 @@ def rate_bounds(
     """
     if trusted is not None and trusted.measured:
         return trusted.bounds(states, confidence)
-    kept = {task: [s for s in group if s != "na"] for task, group in states.items()}
+    kept = each(states, lambda group: [s for s in group if s != "na"])
     flat = [state for group in kept.values() for state in group]
     if not flat:
         return None
@@ -182,7 +183,7 @@ def rate_bounds(
 def _end(
     kept: Mapping[Any, Sequence[CellState]], good: Sequence[str], confidence: float, end: int
 ) -> float:
-    values = {task: [float(s in good) for s in group] for task, group in kept.items()}
+    values = each(kept, lambda group: [float(s in good) for s in group])
     interval = clustered_share(values).interval(confidence)
     return float(end) if interval is None else interval[end]
 

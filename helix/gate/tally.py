@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from helix.gate.groups import ByTask, Groups, grouped
+from helix.gate.groups import ByTask, Groups, each, grouped
 from helix.gate.rates import failing_interval, repeats
 from helix.gate.spread import Spread
 from helix.gate.states import (
@@ -328,7 +328,7 @@ def _by_task(groups: ByTask, policy: Policy) -> ByTask:
     if policy.per_task is None:
         return groups
     k, n = policy.per_task
-    return {task: [fold_task(states, k, n)] for task, states in groups.items()}
+    return each(groups, lambda states: [fold_task(states, k, n)])
 
 
 def _of(count: int, total: int, noun: str) -> str:

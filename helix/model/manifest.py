@@ -92,6 +92,11 @@ class Manifest(Sequence[ManifestEntry]):
         for entry in entries:
             self.append(entry)
 
+    @classmethod
+    def of(cls, entries: Iterable[ManifestEntry]) -> Manifest:
+        """Return entries as a manifest: themselves where they are one."""
+        return entries if isinstance(entries, Manifest) else cls(entries)
+
     def append(self, entry: ManifestEntry) -> None:
         """Add an entry at the end."""
         shared = (entry.file, entry.format, entry.route, entry.flags, entry.fidelity)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -68,16 +68,16 @@ def finished(folder: str) -> RunFiles:
 class Found:
     """The traces of a run where it read them, or at `path`; iterating reads them anew.
 
-    Only those are given that are what they were, and those that are `guarded`: their lines hold the
-    digest, and the composer shows none that has another. `notes` says what is missing or changed;
-    `failures` are the files and records that could not be read, as far as was read.
+    Only those are given that are what they were, and others but the `unguarded`: their lines hold
+    the digest, and the composer shows none that has another. `notes` says what is missing or
+    changed; `failures` are the files and records that could not be read, as far as was read.
     """
 
     digests: Mapping[str, str]
     path: Paths | None
     subject: SubjectConfig
     registry: Registry
-    guarded: frozenset[str]
+    unguarded: Set[str]
     notes: list[str] = field(default_factory=list)
     failures: list[LoadFailure] = field(default_factory=list)
 
@@ -98,7 +98,7 @@ class Found:
                     same = trace.source.digest == self.digests.get(trace.id)
                     if not same:
                         changed.append(trace.id)
-                    if same or trace.id in self.guarded:
+                    if same or trace.id not in self.unguarded:
                         yield trace
         except (HelixError, OSError) as error:
             self.notes.append(str(error).replace("subject.traces", "the traces"))
@@ -133,10 +133,13 @@ def run_again(
     suite = _suite(plan, registry, modules, notes)
     manifest = Manifest(files.manifest())
     digests = ByTrace(manifest, lambda entry: entry.digest)
-    lines = {line.trajectory_id: line.provenance is not None for line in files.lines()}
-    guarded = frozenset(name for name, holds in lines.items() if holds)
-    found = Found(digests, traces or place(plan), subject(plan), registry, guarded, notes)
-    pending = [e.id for e in manifest if e.selected and e.id not in lines]
+    seen, unguarded = bytearray(len(manifest)), set[str]()
+    for line in files.lines():
+        if (at := manifest.place(line.trajectory_id)) is not None:
+            seen[at] = True
+        (unguarded.add if line.provenance is None else unguarded.discard)(line.trajectory_id)
+    found = Found(digests, traces or place(plan), subject(plan), registry, unguarded, notes)
+    pending = sum(entry.selected and not seen[at] for at, entry in enumerate(manifest))
     card = files.scorecard()
     undone = bool(card.cells.fail + card.cells.uncertain)
     run = stream(
@@ -144,7 +147,7 @@ def run_again(
         files.lines,
         suite=suite,
         manifest=manifest,
-        meta=_meta(files, plan, len(pending), undone),
+        meta=_meta(files, plan, pending, undone),
         subject=files.subject(),
         originals=found.read,
     )

@@ -218,7 +218,7 @@ def compose(
     """
     lines = tuple(lines)
     rows = row_views(scorecard, suite)
-    folder, below = placed(Manifest(manifest))
+    folder, below = placed(Manifest.of(manifest))
     views = [trace_view(at, line, rows, below) for at, line in enumerate(lines)]
     return RunReport(scorecard, lines, rows, _with_steps(views, traces), meta, folder, subject)
 

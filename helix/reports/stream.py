@@ -76,7 +76,7 @@ def stream(
     originals: Originals | None = None,
 ) -> RunStream:
     """Return a run as a stream; `read` yields its verdict lines from the first on at each call."""
-    entries = manifest if isinstance(manifest, Manifest) else Manifest(manifest)
+    entries = Manifest.of(manifest)
     folder, below = placed(entries)
     return RunStream(
         scorecard,

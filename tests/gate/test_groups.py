@@ -7,7 +7,7 @@ from typing import get_args
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix.gate.groups import Groups, TaskNumbers, grouped
+from helix.gate.groups import Groups, TaskNumbers, each, grouped
 from helix.model.verdict import CellState
 
 PAIRS = st.lists(st.tuples(st.integers(0, 4), st.sampled_from(get_args(CellState))), max_size=12)
@@ -34,6 +34,14 @@ def test_states_come_back_by_task_in_their_order(
         found = grouped(one, two)
         assert list(found) == list(wanted)
         assert {task: list(states) for task, states in found.items()} == wanted
+
+
+@given(PAIRS)
+def test_what_is_made_of_each_group_is_made_of_its_own_states(
+    pairs: list[tuple[int, CellState]],
+) -> None:
+    groups = grouped(packed(pairs))
+    assert each(groups, tuple) == {task: tuple(states) for task, states in groups.items()}
 
 
 @given(st.lists(st.none() | st.sampled_from(["a", "b", "t0"]), max_size=8))
