@@ -58,7 +58,8 @@ class Asked:
 
     `goal` is what the agent was asked, `course` what it did, `around` what is known besides; `rows`
     and `claims` hold the lines of each criterion, `terms` those of its terms that code does not
-    look up by itself. `whole` says that all of the trace is shown.
+    look up by itself. `whole` says that all of the trace is shown; `repeated` are places whose text
+    is shown, and to be cited, as a message's.
     """
 
     ground: Ground
@@ -69,6 +70,7 @@ class Asked:
     rows: Mapping[str, tuple[str, ...]]
     claims: Mapping[str, tuple[str, ...]]
     whole: bool
+    repeated: frozenset[tuple[str, str]]
 
     def places(self, words: str) -> list[tuple[Ref, str]]:
         """Return each place at which words stand, as a resolved ref, with all that stands there.
@@ -76,7 +78,7 @@ class Asked:
         Where they are the whole of one place alone, that place is meant.
         """
         cited = fold(words)
-        found = [leaf for leaf in self._leaves() if stands_in(cited, fold(leaf.text))]
+        found = [x for x in self._leaves() if stands_in(cited, fold(x.text))]
         refs = self.ground.resolved([Ref(obs=x.obs, path=x.path, value=words) for x in found])
         there = zip(refs, (leaf.text for leaf in found), strict=True)
         standing = [(ref, text) for ref, text in there if ref.match != "dead"]
@@ -114,7 +116,7 @@ class Asked:
 
     def _leaves(self) -> Iterator[Leaf]:
         trace = self.ground.trace
-        yield from leaves(trace)
+        yield from (x for x in leaves(trace) if (x.obs, x.path) not in self.repeated)
         yield from (Leaf(step.id, "name", step.name) for step in trace.observations)
         yield from (Leaf(premise.id, "text", premise.text) for premise in self.ground.premises)
 
@@ -124,6 +126,8 @@ def read_back(request: Request) -> Asked:
     lines = next((m.content.split("\n") for m in request.messages if m.role == "user"), [])
     inside, rest = _fenced(lines, "RECORDING", request.nonce)
     judged, rest = _fenced(rest, "VERDICTS", request.nonce)
+    wanted, rest = _fenced(rest, "ASKED", request.nonce)
+    expected, rest = _fenced(rest, "EXPECTED", request.nonce)
     ends = (n for n, line in enumerate(rest) if line in _ASKED or line.startswith(_SCHEMA))
     at = next(ends, len(rest))
     around, asked = rest[:at], rest[at + 1 :]
@@ -132,22 +136,29 @@ def read_back(request: Request) -> Asked:
     for name in _HELD:
         found.take(sections.get(name, ()))
     rows = _rows(asked, request.unit.criteria)
-    ground = Ground(
-        trace=found.trace(),
-        complete_channels=_listed(around, "channels declared complete: "),
-        tools=frozenset((*_listed(around, "tools: "), *_tools(sections), *found.called())),
-        premises=tuple(_premises(around)),
-        verified=True,
-    )
+    ground = _ground(found, around, sections)
     return Asked(
         ground=ground,
-        goal=tuple(found.shown(_only(inside, GOAL))),
+        goal=tuple(wanted or found.shown(_only(inside, GOAL))),
         course=tuple(_but(inside, GOAL)),
-        around=tuple(around),
+        around=(*around, *expected),
         terms={row: _terms(rows[row], ground.tools) for row in rows},
         rows=rows,
         claims=dict(zip(request.unit.criteria, _claims(judged), strict=False)),
         whole=_WHOLE in rest,
+        repeated=frozenset((obs, path) for obs, path, _ in found.same),
+    )
+
+
+def _ground(
+    found: _Reading, around: Sequence[str], sections: Mapping[str, Sequence[str]]
+) -> Ground:
+    return Ground(
+        trace=found.trace(),
+        complete_channels=_listed(around, "channels declared complete: "),
+        tools=frozenset((*_listed(around, "tools: "), *_tools(sections), *found.called())),
+        premises=tuple(_premises(around)),
+        verified=True,  # weak evidence is told where it is typed, and a verifier may carry it
     )
 
 

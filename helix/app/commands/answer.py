@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from helix.app import console
 from helix.app.suite_rows import STATE
@@ -20,25 +24,21 @@ from helix.files import atomic_write
 from helix.grounding.texts import says
 from helix.judging.asked import Asked, read_back
 from helix.model.request import Request, same_name
-from helix.model.verdict import MAX_CITED, Ref, Scan
+from helix.model.verdict import MAX_CITED, Ref
 from helix.reports.visible import one_line, visible
 from helix.reports.words import counted, wrapped
 
 MOST_PLACES = 9
-RESULTS = {
-    "pass": "pass",
-    "fail": "fail",
-    "uncertain": "uncertain",
-    "na": "na: does not apply",
-    "cut": "cut: breaks off",
-}
 SHOWN = 60
+RESULTS = ("pass", "fail", "uncertain", "na", "cut")
+COPY = "words out of the recording"
+TOLD_RESULTS = "pass, fail, uncertain, na: does not apply, cut: breaks off"
 MISSING = {"fact": "factual-intent", "norm": "normative", "scope": "scope"}
 Cell = dict[str, Any]
 
 
 class _Again(Exception):
-    """`:again` was typed: the criterion begins anew."""
+    """`:again` was typed: the criterion, or what is asked before the first, begins anew."""
 
 
 class _Skipped(Exception):
@@ -102,25 +102,26 @@ def _chosen(tasks: Iterator[Unanswered], traces: Sequence[str]) -> list[Unanswer
 
 def _order(task: Unanswered) -> tuple[Any, ...]:
     if task.request is None:
-        return (1, task.file.name)
+        return (1,)
     unit = task.request.unit
     return (0, unit.trace_id, unit.role, unit.criteria, unit.replicate, unit.attempt)
 
 
 def _for(by: str, tasks: Sequence[Unanswered]) -> Iterator[Unanswered]:
     """Yield what one person may answer here, and say of the rest why it is left."""
+    left: Counter[str] = Counter()
     for task in tasks:
         request = task.request
         if request is None:
-            text = "is not the question that it is named by; delete it, and run again"
+            left[f"{task.file.name} was changed, or is none; delete it and run again"] += 1
         elif request.unit.role == "determiner":
-            text = f"is a question of helix discover, which {GUIDE} tells how to answer"
+            left[f"of helix discover, to be answered as {GUIDE} says"] += 1
         elif any(same_name(by, judge) for judge in request.not_by):
-            text = f"checks what {by} said; another reviewer must answer it"
+            left[f"to check what {by} said, by another reviewer"] += 1
         else:
             yield task
-            continue
-        _tell(f"left: {task.file.name} {text}")
+    for text, many in left.items():
+        _tell(f"Left: {counted(many, 'question')}: {text}")
 
 
 def _greet(folder: Path, many: int) -> None:
@@ -143,12 +144,16 @@ def _answered(task: Unanswered, by: str, at: int, many: int) -> bool:
     if task.fault is not None:
         _tell(f"{task.answer.name} cannot be used and will be replaced: {task.fault}")
     _earlier(request)
-    try:
-        answer = _Question(request, read_back(request)).answer()
-    except _Skipped:
-        return False
-    said = {"nonce": request.nonce, "reviewer": by, **answer}
-    text = json.dumps(said, indent=2, ensure_ascii=False)
+    answer = None
+    while answer is None:
+        try:
+            answer = _Question(request, read_back(request)).answer()
+        except _Again:
+            continue
+        except _Skipped:
+            return False
+    answer = {"nonce": request.nonce, "reviewer": by, **answer}
+    text = json.dumps(answer, indent=2, ensure_ascii=False)
     try:
         usable(text, request)
         atomic_write(task.answer, f"{text}\n".encode())
@@ -160,11 +165,8 @@ def _answered(task: Unanswered, by: str, at: int, many: int) -> bool:
 
 def _earlier(request: Request) -> None:
     """Show what a question that is asked again repeats: the earlier answer, what is wrong in it."""
-    again = [m for m in request.messages if m.role != "system"][1:]
-    if again:
-        console.say("\nAsked again. The earlier answer, and what is wrong with it:")
-    for message in again:
-        console.say(visible(message.content))
+    for message in [m for m in request.messages if m.role != "system"][1:]:
+        console.say(f"\nAsked again; {message.role}:\n{visible(message.content)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +183,10 @@ class _Question:
             _show(self.asked.goal, self.asked.course, self.asked.around)
             return {"reviews": [self._until_sound(self._review, c) for c in unit.criteria]}
         if not unit.criteria:
-            _show(self.asked.around)
-            return {"expectedTrajectory": _expected()}
+            _show(self.asked.goal, self.asked.around)
+            return _expected()
         _show(self.asked.goal)
-        walk = {} if unit.axis == "criterion" else _walk()
+        walk = {} if unit.axis == "criterion" else self._walk()
         _show(self.asked.course, self.asked.around)
         cells: list[Cell] = []
         for criterion in unit.criteria:
@@ -193,14 +195,20 @@ class _Question:
                 return _cut(cells[-1], unit.axis == "criterion")
         if unit.axis == "criterion":
             return cells[0]
-        excused = [cell for cell in cells if cell["result"] == "na"]
         return {
             **walk,
             "judgeSteps": [step for cell in cells for step in _steps(cell)],
             "fidelity": {"complete": True},
             "verdicts": [cell for cell in cells if cell["result"] != "na"],
-            "notApplicable": excused,
+            "notApplicable": [cell for cell in cells if cell["result"] == "na"],
         }
+
+    def _walk(self) -> dict[str, Any]:
+        """Ask what can be said before it is seen what was done (METHOD 33), unless it was said."""
+        schema = self.request.reply_schema or {}
+        rephrased = _sentence("What was it asked to do", "in your words")
+        expected = _expected() if "expectedTrajectory" in schema.get("properties", {}) else {}
+        return {"understanding": {"rephrase": rephrased}, **expected}
 
     def _until_sound(self, ask: Callable[[str], Cell], criterion: str) -> Cell:
         """Ask for a criterion until what was typed can stand."""
@@ -211,7 +219,7 @@ class _Question:
                 wrong = self._wrong(criterion, cell)
                 if not wrong:
                     return cell
-                _tell("This cannot stand, once more please:")
+                _tell("This cannot stand; once more please:")
                 for text in wrong:
                     _tell(f"  {text}")
 
@@ -223,7 +231,7 @@ class _Question:
     def _cell(self, criterion: str) -> Cell:
         """Ask for a row in the order of the method: terms, evidence, why, and then the result."""
         bindings: list[Cell] = [
-            {"term": term, "ref": self._cited(f"“{term}” is here", "its words; empty: nothing")}
+            {"term": term, "ref": self._cited(f"“{term}” refers to", f"{COPY}; empty: nothing")}
             for term in self.asked.terms[criterion]
         ]
         refs = list(iter(self._evidence, None))
@@ -241,7 +249,7 @@ class _Question:
 
     def _result(self, unbound: Sequence[str], cited: bool) -> str:
         while True:
-            result = _choice("Result", tuple(RESULTS), ", ".join(RESULTS.values()))
+            result = _choice("Result", RESULTS, TOLD_RESULTS)
             if result in ("pass", "fail") and unbound:
                 _tell(f"  “{unbound[0]}” refers to nothing here, which leaves uncertain or na")
             elif result in ("pass", "fail", "na") and not cited:
@@ -264,7 +272,7 @@ class _Question:
         scan = (
             f"scan CHANNEL PATTERN for what is not in {', '.join(channels)}; " if channels else ""
         )
-        return self._cited("Evidence", f"words, letter by letter; {scan}empty: no more")
+        return self._cited("Evidence", f"{COPY}; {scan}empty: no more")
 
     def _cited(self, label: str, hint: str) -> Cell | None:
         """Ask for words until they stand somewhere, or nothing is typed; return the place."""
@@ -274,8 +282,10 @@ class _Question:
             if ref is not None:
                 weak = ", weak by itself: short or common words" if ref.match == "weak" else ""
                 _tell(f"  in [{ref.obs}] {ref.path}{weak}")
-                said = {"obs": ref.obs, "path": ref.path, "value": ref.value}
-                return said if ref.scan is None else {**said, "scan": _plain(ref.scan)}
+                said: Cell = {"obs": ref.obs, "path": ref.path, "value": ref.value}
+                if ref.scan is not None:
+                    said |= {"scan": msgspec.to_builtins(ref.scan)}
+                return said
         return None
 
     def _place(self, words: str) -> Ref | None:
@@ -306,12 +316,6 @@ class _Question:
         return ref
 
 
-def _walk() -> dict[str, Any]:
-    """Ask what can be said before it is seen what was done (METHOD 33)."""
-    rephrased = _sentence("What was it asked to do", "in your words")
-    return {"understanding": {"rephrase": rephrased}, **_expected()}
-
-
 def _expected() -> dict[str, Any]:
     steps = [_sentence("What should it do", "a step a line")]
     steps += iter(lambda: _asked("And then", "empty: no more"), "")
@@ -337,17 +341,13 @@ def _steps(cell: Cell) -> Iterator[Cell]:
     yield {"kind": "critique", "text": f"{cell['criterionId']}: {cell['critique']}"}
 
 
-def _plain(scan: Scan) -> Cell:
-    return {"channel": scan.channel, "pattern": scan.pattern, "items": scan.items, "matches": 0}
-
-
 def _choice(label: str, words: Sequence[str], hint: str = "") -> str:
     """Ask for one of some words, or as much of it as tells it from the others."""
     while True:
         typed = _asked(label, hint or ", ".join(words)).lower()
-        found = [word for word in words if typed and word.startswith(typed)]
-        if typed in words or len(found) == 1:
-            return typed if typed in words else found[0]
+        found = [w for w in words if w == typed] or [w for w in words if w.startswith(typed)]
+        if typed and len(found) == 1:
+            return found[0]
         _tell(f"  must be one of {', '.join(words)}")
 
 
@@ -373,9 +373,12 @@ def _asked(label: str, hint: str) -> str:
 
 def _typed() -> str:
     if sys.stdin.isatty():
+        with contextlib.suppress(ImportError):
+            importlib.import_module("readline")  # which lets `input` edit and recall lines
         try:
             return input("> ")
-        except EOFError:
+        except (EOFError, KeyboardInterrupt):
+            console.say("\n")
             raise KeyboardInterrupt from None
     line = sys.stdin.readline()
     if not line:
