@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,38 @@ from helix.errors import ConfigError, SelectionError, TraceError, did_you_mean
 from helix.fieldpath import parse
 from helix.files import atomic_writer
 from helix.grounding import assess
+from helix.ingest import Input
 from helix.model.config import Config, SubjectConfig, Waiver
 from helix.model.lines import encode_line
 from helix.model.manifest import Load, LoadFailure, Manifest, ManifestEntry, Survey
 from helix.model.select import select
 from helix.model.trace import Observation, Trace
 from helix.planning import matched
+from helix.registry import Registry
 
 NAMED = 5
 LONGEST_KIND = 100
 """A longer text is no kind of event but one of its own."""
 LONGEST_MS = 10**12
+Watch = Callable[[Iterable[Trace | LoadFailure]], Iterable[Trace | LoadFailure]]
+
+
+def opened(subject: SubjectConfig, registry: Registry, watch: Watch = iter) -> tuple[Input, Survey]:
+    """Open the traces that a subject names and look at them; `watch` sees each item pass.
+
+    TraceError where none is named, or one cannot be read.
+    """
+    if not subject.traces:
+        raise TraceError(
+            "subject.traces must name a file, folder, glob or - (got nothing): "
+            "add subject.traces=TRACES.jsonl"
+        )
+    try:
+        source = Input.open(subject.traces, subject.format, registry)
+        return source, look(watch(source), len(source.files), subject)
+    except OSError as error:
+        at = error.filename or subject.traces
+        raise TraceError(f"subject.traces: {at} cannot be read: {error.strerror}") from error
 
 
 def look(source: Iterable[Trace | LoadFailure], files: int, subject: SubjectConfig) -> Survey:
@@ -71,7 +92,7 @@ def routed(trace: Trace, subject: SubjectConfig) -> Trace:
 
 def changed(file: str) -> TraceError:
     """Return the error of an input that is no longer what was surveyed."""
-    return TraceError(f"{file} changed while it was being evaluated; run it again")
+    return TraceError(f"{file} changed while it was being read; type the command again")
 
 
 def choose(

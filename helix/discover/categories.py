@@ -166,9 +166,11 @@ def _by_words(keys: Sequence[Key]) -> list[list[Key]]:
     while left:
         cluster = [left.pop(0)]
         for member in cluster:
-            near = [key for key in left if _alike(words[member], words[key])]
+            near, far = list[Key](), list[Key]()
+            for key in left:
+                (near if _alike(words[member], words[key]) else far).append(key)
             cluster += near
-            left = [key for key in left if key not in near]
+            left = far
         clusters.append(sorted(cluster))
     return clusters
 

@@ -28,7 +28,7 @@ from helix.discover.norms import Examined
 from helix.discover.proposing import Labelled, known_as, proposals
 from helix.discover.saturation import curve
 from helix.engine.drive import OnEvent
-from helix.errors import ConfigError, ExitCode, TraceError
+from helix.errors import ConfigError, ExitCode
 from helix.files import held
 from helix.ingest import Input
 from helix.ingest.sampling import turn
@@ -42,7 +42,7 @@ from helix.runs import RunFiles
 from helix.suite import living
 from helix.suite.compile import SeverityRule
 from helix.suite.mined import completed
-from helix.survey import choose, look, routed
+from helix.survey import changed, choose, opened, routed
 
 
 @dataclass(slots=True)
@@ -166,19 +166,8 @@ def _found(
 
 def _survey(config: Config, registry: Registry) -> tuple[Input, Survey]:
     """Read every trace once and choose which are examined."""
-    traces = config.subject.traces
-    if not traces:
-        raise TraceError(
-            "subject.traces must name a file, folder, glob or - (got nothing): "
-            "add subject.traces=TRACES.jsonl"
-        )
     failures: dict[str, int] = {}
-    try:
-        source = Input.open(traces, config.subject.format, registry)
-        survey = look(_watched(source, failures), len(source.files), config.subject)
-    except OSError as error:
-        at = error.filename or traces
-        raise TraceError(f"subject.traces: {at} cannot be read: {error.strerror}") from error
+    source, survey = opened(config.subject, registry, lambda source: _watched(source, failures))
     entries = Manifest(
         msgspec.structs.replace(entry, failures=max(entry.failures, failures[entry.id]))
         for entry in survey.entries
@@ -209,9 +198,7 @@ def _chosen(source: Input, survey: Survey, config: Config) -> _Read:
             continue
         entry = next(entries, None)
         if entry is None or entry.digest != item.source.digest:
-            raise TraceError(
-                f"{item.source.file} changed while it was being read; type the command again"
-            )
+            raise changed(item.source.file)
         if not entry.selected:
             continue
         trace = routed(item, config.subject)

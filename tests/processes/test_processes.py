@@ -350,7 +350,7 @@ def test_traces_that_changed_since_the_survey_end_the_run(
     (here / "run").mkdir()
     work = Work(prepared, survey, source, here / "run")
     log = RunLog(here / "run", datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), None)
-    with pytest.raises(TraceError, match="changed while it was being evaluated"):
+    with pytest.raises(TraceError, match="changed while it was being read"):
         work.carry_out(None, log)
 
 
