@@ -28,22 +28,24 @@ _WORST: Final[tuple[Word, ...]] = ("new", "other", "fixed", "known")
 class Since:
     """A run against its baseline: `before` is each cell's state there, by trace, repeat, row.
 
-    `comparison` is None where the runs are too large to be compared inside a page; `counts` are
-    of cells by criterion index and word.
+    `failing` are (trace, row) of what failed there, which the gate takes for known: what only some
+    repeats failed is not. `comparison` is None where the runs are too large to be compared inside
+    a page; `counts` are of cells by criterion index and word.
     """
 
     name: str
     before: Mapping[tuple[str, int], Mapping[str, str]]
+    failing: frozenset[tuple[str, str]]
     comparison: Comparison | None
     counts: Counter[tuple[int, Word]] = field(default_factory=Counter)
     listed: list[tuple[TraceView, CellView, Word]] = field(default_factory=list)
 
     def word(self, trace: TraceView, cell: CellView) -> Word | None:
         """Return what became of a cell; None where nothing is to be told."""
+        if cell.state == "fail":
+            return "known" if (trace.id, cell.row.id) in self.failing else "new"
         states = self.before.get((trace.id, trace.line.replicate), {})
         was = states.get(cell.row.id)
-        if cell.state == "fail":
-            return "known" if was == "fail" else "new"
         if was is None or was == cell.state:
             return None
         return "fixed" if (was, cell.state) == ("fail", "pass") else "other"
@@ -83,7 +85,8 @@ def since(name: str, run: RunFiles, cells: int) -> Since | None:
     try:
         baseline = RunFiles.open(name)
         before = {(x.trajectory_id, x.replicate): x.dense_map for x in baseline.lines()}
+        failing = frozenset(baseline.failing())
         both = compare(baseline, run) if cells <= MAX_CELLS else None
     except (HelixError, OSError):
         return None
-    return Since(name, before, both)
+    return Since(name, before, failing, both)

@@ -18,6 +18,7 @@ from helix.model.verdict import MatrixVerdictFile
 from helix.reports import views
 from helix.reports.page import PageFacts
 from helix.reports.run import RunReport
+from helix.reports.since import Since
 from helix.runs import RunFiles
 from tests.reports.pages import Page, page_of
 from tests.reports.sample import report
@@ -167,6 +168,16 @@ def test_the_words_of_the_page_agree_with_the_gates_own_count(later: Path) -> No
     )
     for name, row in rows.items():
         assert (row.known, row.new) == (chips[name, "known"], chips[name, "new"])
+
+
+def test_what_only_some_repeats_failed_in_the_baseline_is_new_as_it_is_at_the_gate(
+    made: RunReport,
+) -> None:
+    trace, cell = next((t, c) for t in made.traces for c in t.cells if c.state == "fail")
+    place = (trace.id, cell.row.id)
+    before = {(trace.id, trace.line.replicate): {cell.row.id: "fail"}}
+    for failing, word in ((frozenset({place}), "known"), (frozenset(), "new")):
+        assert Since("before", before, failing, None).word(trace, cell) == word
 
 
 def test_the_dataset_view_counts_the_rows_that_build_dataset_takes(
