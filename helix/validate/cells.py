@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from helix.gate import fold_repeats, repeat_states, task_of
-from helix.labels import Cell as Place
+from helix.labels import Cell as CellId
 from helix.labels import Label
 from helix.model.validation import VALIDATION_SCHEMA_VERSION, Disagreement, Kind, Word
 from helix.model.verdict import MACHINERY_CAUSES, CellState, MatrixVerdictFile
@@ -50,27 +50,27 @@ class Cell:
         return self.state == self.human
 
 
-def cells_of(run: RunFiles, labels: Mapping[Place, Word]) -> list[Cell]:
+def cells_of(run: RunFiles, labels: Mapping[CellId, Word]) -> list[Cell]:
     """Return every cell of a run's chosen traces; a trace without a line is undecided in all."""
     entries = [entry for entry in run.manifest() if entry.selected]
     clusters = {entry.id: task_of(entry) for entry in entries}
     criteria = [row.criterion_id for row in run.scorecard().criteria]
-    states: dict[Place, tuple[CellState, bool]] = {}
+    states: dict[CellId, tuple[CellState, bool]] = {}
     replicates = run.replicates()
     for trace, group in groupby(run.lines(), key=lambda line: line.trajectory_id):
         repeats = list(group)
         for criterion in criteria:
-            states[Place(trace, criterion)] = _folded(repeats, criterion, replicates)
-    places = [Place(entry.id, criterion) for entry in entries for criterion in criteria]
+            states[CellId(trace, criterion)] = _folded(repeats, criterion, replicates)
+    ids = [CellId(entry.id, criterion) for entry in entries for criterion in criteria]
     return [
         Cell(
-            place.trace,
-            place.criterion,
-            clusters[place.trace],
-            *states.get(place, ("uncertain", False)),
-            labels.get(place),
+            cell_id.trace,
+            cell_id.criterion,
+            clusters[cell_id.trace],
+            *states.get(cell_id, ("uncertain", False)),
+            labels.get(cell_id),
         )
-        for place in places
+        for cell_id in ids
     ]
 
 
@@ -103,8 +103,8 @@ def disagreements(
 
     `folder` is where the list will stand; links are relative to it.
     """
-    wanted = {Place(cell.trace, cell.criterion): (cell, kind) for cell, kind in _kinds(cells)}
-    notes: dict[Place, list[str]] = {}
+    wanted = {CellId(cell.trace, cell.criterion): (cell, kind) for cell, kind in _kinds(cells)}
+    notes: dict[CellId, list[str]] = {}
     for label in labels:
         if label.note and label.cell in wanted:
             notes.setdefault(label.cell, []).append(f"{label.rater}: {label.note}")
@@ -113,10 +113,10 @@ def disagreements(
     for index, line in enumerate(run.lines()):
         said = {verdict.criterion_id: verdict for verdict in line.verdicts}
         for criterion in line.dense_map:
-            place = Place(line.trajectory_id, criterion)
-            if place not in wanted:
+            cell_id = CellId(line.trajectory_id, criterion)
+            if cell_id not in wanted:
                 continue
-            cell, kind = wanted.pop(place)
+            cell, kind = wanted.pop(cell_id)
             verdict = said.get(criterion)
             nobody = line.not_adjudicated.get(criterion)
             yield Disagreement(
@@ -128,7 +128,7 @@ def disagreements(
                 said=cell.state,
                 cause=nobody or (verdict.cause if verdict else None),
                 critique=verdict.critique if verdict else None,
-                notes=tuple(notes.get(place, ())),
+                notes=tuple(notes.get(cell_id, ())),
                 link=f"{page}#t{index}-c{rows[criterion]}",
             )
 

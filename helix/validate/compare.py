@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from helix.labels import Cell as Place
+from helix.labels import Cell as CellId
 from helix.model.validation import Comparison, Pairs
 from helix.model.verdict import CellState
 from helix.stats import mcnemar, needed_to_tell, paired_difference
 from helix.validate.cells import DECIDED, Cell, by_criterion
 
 
-def compare(labelled: Sequence[Cell], other: Mapping[Place, CellState], name: str) -> Comparison:
+def compare(labelled: Sequence[Cell], other: Mapping[CellId, CellState], name: str) -> Comparison:
     """Return how this run does against another, on labelled cells that both decided."""
     return Comparison(
         other=name,
@@ -20,10 +20,10 @@ def compare(labelled: Sequence[Cell], other: Mapping[Place, CellState], name: st
     )
 
 
-def _pairs(labelled: Sequence[Cell], other: Mapping[Place, CellState]) -> Pairs:
+def _pairs(labelled: Sequence[Cell], other: Mapping[CellId, CellState]) -> Pairs:
     clusters: dict[str, list[tuple[bool, bool]]] = {}
     for cell in labelled:
-        theirs = other.get(Place(cell.trace, cell.criterion), "uncertain")
+        theirs = other.get(CellId(cell.trace, cell.criterion), "uncertain")
         if cell.compared and theirs in DECIDED:
             clusters.setdefault(cell.cluster, []).append((cell.right, theirs == cell.human))
     pairs = [pair for group in clusters.values() for pair in group]

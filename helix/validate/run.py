@@ -16,7 +16,7 @@ from pathlib import Path
 from helix.evaluate import Finished
 from helix.evaluate import run as evaluate
 from helix.files import atomic_write
-from helix.labels import Cell as Place
+from helix.labels import Cell as CellId
 from helix.model.config import Config
 from helix.model.lines import encode_line, encode_page
 from helix.model.scorecard import Status
@@ -156,7 +156,7 @@ def _compared(config: Config, task: Task, labelled: Sequence[Cell]) -> Compariso
     if task.other is None:
         return None
     other = cells_of(task.other, {})
-    states = {Place(cell.trace, cell.criterion): cell.state for cell in other}
+    states = {CellId(cell.trace, cell.criterion): cell.state for cell in other}
     return compare(labelled, states, Path(config.validation.against or "").name)
 
 
