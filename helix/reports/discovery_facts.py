@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from helix.model.discovery import Route
+from helix.model.discovery import Route, Triage
 from helix.reports.discovery import DiscoveryReport, KindView, ReadView
 from helix.reports.summary import listed
 from helix.reports.words import NOT_RECORDED, Standing, counted, money, recorded
@@ -31,7 +31,12 @@ def outcome(report: DiscoveryReport) -> Standing:
     triage = report.record.triage
     if triage.fail:
         return "fail"
-    return "pass" if triage.examined and not triage.uncertain else "incomplete"
+    return "pass" if triage.examined and not _open(triage) else "incomplete"
+
+
+def _open(triage: Triage) -> bool:
+    """Whether a trace is undecided, one that was cut off or could not be read included."""
+    return bool(triage.uncertain or triage.cut_off or triage.unreadable)
 
 
 def headline(report: DiscoveryReport) -> str:
@@ -40,7 +45,7 @@ def headline(report: DiscoveryReport) -> str:
     if not triage.examined:
         return "Nothing was examined"
     if not triage.fail:
-        return "No failure was found" if triage.uncertain else f"All {triage.examined:,} pass"
+        return "No failure was found" if _open(triage) else f"All {triage.examined:,} pass"
     least = "At least " if triage.uncertain else ""
     verb = "fails" if triage.fail == 1 else "fail"
     return f"{least}{triage.fail:,} of {counted(triage.examined, 'trace')} {verb}"

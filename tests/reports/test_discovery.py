@@ -127,6 +127,9 @@ def test_of_everything_cited_a_dead_ref_does_not_resolve(made: DiscoveryReport, 
     assert dead and all(e.inside("kind") or e.inside("traj") for e in dead)
 
 
+SOUND = {"fail": 0, "passed": 6, "uncertain": 0}
+
+
 @pytest.mark.parametrize(
     ("triage", "headline", "standing"),
     [
@@ -134,7 +137,9 @@ def test_of_everything_cited_a_dead_ref_does_not_resolve(made: DiscoveryReport, 
         ({"fail": 1}, "At least 1 of 6 traces fails", "fail"),
         ({"passed": 3, "uncertain": 0}, "3 of 6 traces fail", "fail"),
         ({"fail": 0, "passed": 1, "uncertain": 5}, "No failure was found", "incomplete"),
-        ({"fail": 0, "passed": 6, "uncertain": 0}, "All 6 pass", "pass"),
+        ({**SOUND, "cut_off": 0, "unreadable": 0}, "All 6 pass", "pass"),
+        ({**SOUND, "cut_off": 0}, "No failure was found", "incomplete"),
+        ({**SOUND, "unreadable": 0}, "No failure was found", "incomplete"),
         ({"examined": 0, "fail": 0, "uncertain": 0}, "Nothing was examined", "incomplete"),
     ],
 )
