@@ -87,8 +87,8 @@ def fold(
     tasks = TaskNumbers({entry.id: entry.task for entry in _chosen(survey) if entry.task})
     seen = bytearray(len(survey.entries))
     for trace in _count(plan, rows, run, tasks, lines):
-        if (place := survey.entries.place(trace)) is not None:
-            seen[place] = True
+        if (at := survey.entries.position(trace)) is not None:
+            seen[at] = True
     evaluated = _rest(plan, rows, run, tasks, survey, seen)
     criteria = tuple(tally.finish(plan.policy) for tally in rows.values())
     cells = run.cells(len(plan.rows) * selected * plan.replicates)
@@ -244,12 +244,12 @@ def _rest(
 ) -> int:
     """Count the chosen traces without a line, and return how many others are whole."""
     evaluated = 0
-    for place, entry in enumerate(survey.entries):
+    for at, entry in enumerate(survey.entries):
         if not entry.selected:
             continue
         if not entry.fidelity.complete:
             run.cut.add(entry.id)
-        if seen[place]:
+        if seen[at]:
             evaluated += entry.id not in run.cut
         else:
             _absent(plan, rows, entry, tasks)

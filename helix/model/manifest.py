@@ -87,7 +87,7 @@ class Manifest(Sequence[ManifestEntry]):
         self._kinds, self._shared = array("I"), list[_Shared]()
         self._numbers: dict[_Shared, int] = {}
         self._selected = bytearray()
-        self._places: array[int] | None = None
+        self._positions: array[int] | None = None
         self._hashes = array("q")
         for entry in entries:
             self.append(entry)
@@ -113,22 +113,22 @@ class Manifest(Sequence[ManifestEntry]):
             entry.failures,
             entry.latency_ms,
         )
-        self._places = None
+        self._positions = None
         self._packed += _encode(own)
         self._ends.append(len(self._packed))
         self._kinds.append(number)
         self._selected.append(entry.selected)
 
-    def choosing(self, places: Iterable[int]) -> Manifest:
-        """Return the same entries of which those at these places, and no other, are selected.
+    def choosing(self, positions: Iterable[int]) -> Manifest:
+        """Return the same entries of which those at these positions, and no other, are selected.
 
         The two share what they hold: neither is appended to afterwards.
         """
         chosen = Manifest()
         chosen.__dict__ |= self.__dict__
         chosen._selected = bytearray(len(self))
-        for place in places:
-            chosen._selected[place] = True
+        for position in positions:
+            chosen._selected[position] = True
         return chosen
 
     def chosen(self) -> int:
@@ -137,21 +137,21 @@ class Manifest(Sequence[ManifestEntry]):
 
     def find(self, trace: str) -> ManifestEntry | None:
         """Return the entry of a trace."""
-        place = self.place(trace)
-        return None if place is None else self[place]
+        position = self.position(trace)
+        return None if position is None else self[position]
 
-    def place(self, trace: str) -> int | None:
+    def position(self, trace: str) -> int | None:
         """Return where a trace's entry is, by an index of twelve bytes each, made when needed."""
-        if self._places is None:
+        if self._positions is None:
             hashes = [hash(entry.id) for entry in self]
-            self._places = array("I", sorted(range(len(hashes)), key=hashes.__getitem__))
-            self._hashes = array("q", (hashes[place] for place in self._places))
+            self._positions = array("I", sorted(range(len(hashes)), key=hashes.__getitem__))
+            self._hashes = array("q", (hashes[position] for position in self._positions))
         wanted = hash(trace)
         for at in range(bisect_left(self._hashes, wanted), len(self)):
             if self._hashes[at] != wanted:
                 return None
-            if self[self._places[at]].id == trace:
-                return self._places[at]
+            if self[self._positions[at]].id == trace:
+                return self._positions[at]
         return None
 
     def __len__(self) -> int:
@@ -165,10 +165,10 @@ class Manifest(Sequence[ManifestEntry]):
 
     def __getitem__(self, at: int | slice) -> ManifestEntry | tuple[ManifestEntry, ...]:
         if isinstance(at, slice):
-            return tuple(self[place] for place in range(*at.indices(len(self))))
-        place = range(len(self))[at]
-        file, format, route, flags, fidelity = self._shared[self._kinds[place]]
-        own = _decode(self._packed[self._ends[place] : self._ends[place + 1]])
+            return tuple(self[position] for position in range(*at.indices(len(self))))
+        position = range(len(self))[at]
+        file, format, route, flags, fidelity = self._shared[self._kinds[position]]
+        own = _decode(self._packed[self._ends[position] : self._ends[position + 1]])
         return ManifestEntry(
             ordinal=own.ordinal,
             id=_text(own.id),
@@ -181,7 +181,7 @@ class Manifest(Sequence[ManifestEntry]):
             flags=flags,
             fidelity=fidelity,
             observations=own.observations,
-            selected=bool(self._selected[place]),
+            selected=bool(self._selected[position]),
             failures=own.failures,
             latency_ms=own.latency_ms,
         )

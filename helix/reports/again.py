@@ -135,7 +135,7 @@ def run_again(
     digests = ByTrace(manifest, lambda entry: entry.digest)
     seen, unguarded = bytearray(len(manifest)), set[str]()
     for line in files.lines():
-        if (at := manifest.place(line.trajectory_id)) is not None:
+        if (at := manifest.position(line.trajectory_id)) is not None:
             seen[at] = True
         (unguarded.add if line.provenance is None else unguarded.discard)(line.trajectory_id)
     found = Found(digests, traces or place(plan), subject(plan), registry, unguarded, notes)

@@ -170,8 +170,8 @@ class _Row:
         self.moved = MovedCells(view.id, first, second)
         self.tasks, self.gaps = array("I"), array("b")
 
-    def add(self, place: int, repeat: int, task: int, both: tuple[Cells, Cells]) -> None:
-        """Take in the cell of a trace at a place of the second run, if both runs have the cell."""
+    def add(self, position: int, repeat: int, task: int, both: tuple[Cells, Cells]) -> None:
+        """Take in the cell of a trace at a position of the second run, if both have it."""
         old, new = (cells.get(self.view.id) for cells in both)
         if old is None or new is None:
             return
@@ -182,7 +182,7 @@ class _Row:
         if change == "same":
             self.same += 1
         else:
-            self.moved.add(place, repeat, change)
+            self.moved.add(position, repeat, change)
             self.worse += is_worse(old, new)
 
     def finish(self) -> RowChange:
@@ -204,26 +204,26 @@ class _Apart:
 def _walk(first: Side, second: Side, rows: Sequence[_Row]) -> _Apart:
     """Compare trace by trace; one that was chosen and has no line is undecided in every row."""
     found, tasks, fewer = _Apart(), dict[str, int](), dict[int, list[str]]()
-    for place in second.places():
-        entry, new = second.chosen[place], second.repeats(place)
-        at = first.chosen.place(entry.id)
+    for position in second.positions():
+        entry, new = second.chosen[position], second.repeats(position)
+        at = first.chosen.position(entry.id)
         if at is None:
-            found.added += second.named(place, new or (0,))
+            found.added += second.named(position, new or (0,))
             continue
         found.both += 1
         if first.chosen[at].digest != entry.digest:
             found.changed.append(entry.id)
         old = first.repeats(at) or dict.fromkeys(new or (0,), first.nobody)
         new = new or dict.fromkeys(old, second.nobody)
-        found.added += second.named(place, (repeat for repeat in new if repeat not in old))
+        found.added += second.named(position, (repeat for repeat in new if repeat not in old))
         if old.keys() - new.keys():
             fewer[at] = list(first.named(at, (repeat for repeat in old if repeat not in new)))
-        task = tasks.setdefault(entry.task, place) if entry.task else place
+        task = tasks.setdefault(entry.task, position) if entry.task else position
         for repeat in new:
             for row in rows if repeat in old else ():
-                row.add(place, repeat, task, (old[repeat], new[repeat]))
-    for at in first.places():
-        if second.chosen.place(first.chosen[at].id) is None:
+                row.add(position, repeat, task, (old[repeat], new[repeat]))
+    for at in first.positions():
+        if second.chosen.position(first.chosen[at].id) is None:
             found.removed += first.named(at, first.repeats(at) or (0,))
         found.removed += fewer.get(at, ())
     return found

@@ -25,7 +25,7 @@ from helix.model.verdict import MACHINERY_CAUSES, Ref
 from helix.reports.placed import placed
 from helix.reports.run import MAX_STEPS, RunMeta
 from helix.reports.summary import warned
-from helix.reports.trajectory import Place, StepView, lay_out
+from helix.reports.trajectory import StepView, Target, lay_out
 from helix.reports.words import WORST_FIRST, Standing, next_action
 from helix.stats import Interval, Share
 
@@ -46,7 +46,7 @@ class SeenView:
 class ReadView:
     """One trace: what it was determined to be, what was detected, its steps, or why there are none.
 
-    `places` says where in the steps each ref stands.
+    `targets` says where in the steps each ref stands.
     """
 
     index: int
@@ -56,7 +56,7 @@ class ReadView:
     file: str | None = None
     route: str | None = None
     steps: tuple[StepView, ...] = ()
-    places: Mapping[Ref, Place] = field(default_factory=dict)
+    targets: Mapping[Ref, Target] = field(default_factory=dict)
     hidden: str | None = None
 
     @property
@@ -292,8 +292,8 @@ def _laid_out(view: ReadView, trace: Trace) -> ReadView:
     if view.determination.trace_digest != trace.source.digest:
         return replace(view, hidden="the trace has changed since it was examined")
     numbers = {step.id: step.n for step in agent_steps(trace)}
-    steps, places = lay_out(trace, f"t{view.index}", view.refs, numbers)
-    return replace(view, steps=steps, places=places)
+    steps, targets = lay_out(trace, f"t{view.index}", view.refs, numbers)
+    return replace(view, steps=steps, targets=targets)
 
 
 def _seen(

@@ -47,21 +47,21 @@ class MovedCells:
 
     def __init__(self, criterion: str, first: Side, second: Side) -> None:
         self._criterion, self._first, self._second = criterion, first, second
-        self._places, self._repeats = array("I"), array("I")
+        self._positions, self._repeats = array("I"), array("I")
         self._changes = bytearray()
 
-    def add(self, place: int, repeat: int, change: Change) -> None:
-        """Take in a cell of the trace that stands at a place of the second run."""
-        self._places.append(place)
+    def add(self, position: int, repeat: int, change: Change) -> None:
+        """Take in a cell of the trace that stands at a position of the second run."""
+        self._positions.append(position)
         self._repeats.append(repeat)
         self._changes.append(WORST_FIRST.index(change))
 
     def of(self, change: Change) -> MovedCells:
         """Return those that moved so."""
         found = MovedCells(self._criterion, self._first, self._second)
-        for place, repeat, at in zip(self._places, self._repeats, self._changes, strict=True):
+        for position, repeat, at in zip(self._positions, self._repeats, self._changes, strict=True):
             if WORST_FIRST[at] == change:
-                found.add(place, repeat, change)
+                found.add(position, repeat, change)
         return found
 
     def count_of(self, change: Change) -> int:
@@ -70,14 +70,14 @@ class MovedCells:
 
     def traces(self) -> list[str]:
         """Return the traces of the cells, each once."""
-        return [self._second.chosen[place].id for place in dict.fromkeys(self._places)]
+        return [self._second.chosen[position].id for position in dict.fromkeys(self._positions)]
 
     def __len__(self) -> int:
         return len(self._changes)
 
     def __iter__(self) -> Iterator[Moved]:
-        for place, repeat, at in zip(self._places, self._repeats, self._changes, strict=True):
-            trace = self._second.chosen[place].id
-            before = self._first.cells(self._first.place(trace), repeat)[self._criterion]
-            after = self._second.cells(place, repeat)[self._criterion]
+        for position, repeat, at in zip(self._positions, self._repeats, self._changes, strict=True):
+            trace = self._second.chosen[position].id
+            before = self._first.cells(self._first.position(trace), repeat)[self._criterion]
+            after = self._second.cells(position, repeat)[self._criterion]
             yield Moved(trace, repeat, WORST_FIRST[at], before, after)

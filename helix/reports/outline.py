@@ -78,7 +78,7 @@ class _Drawn:
                 kind.count += 1
             cells = tuple(map(self._cell, view.cells))
             yield replace(
-                view, line=_bare(view.line), cells=cells, places=_NOTHING, anchors=_NOTHING
+                view, line=_bare(view.line), cells=cells, targets=_NOTHING, anchors=_NOTHING
             )
 
     @property

@@ -26,7 +26,7 @@ from helix.model.verdict import (
 )
 from helix.reports.placed import placed
 from helix.reports.summary import warned
-from helix.reports.trajectory import Place, StepView, lay_out
+from helix.reports.trajectory import StepView, Target, lay_out
 from helix.reports.words import WORST_FIRST, Standing, next_action
 
 MAX_STEPS = 2000
@@ -134,7 +134,7 @@ class CellView:
 class TraceView:
     """One trace (one replicate of it): its cells in suite order; its steps, or why there are none.
 
-    `file` is where the trace was read, below the folder of all, with its line; `places` says where
+    `file` is where the trace was read, below the folder of all, with its line; `targets` says where
     in the steps each ref stands, `anchors` where each agent step does.
     """
 
@@ -143,8 +143,8 @@ class TraceView:
     standing: Standing
     cells: tuple[CellView, ...]
     steps: tuple[StepView, ...] = ()
-    places: Mapping[Ref, Place] = field(default_factory=dict)
-    anchors: Mapping[int, Place] = field(default_factory=dict)
+    targets: Mapping[Ref, Target] = field(default_factory=dict)
+    anchors: Mapping[int, Target] = field(default_factory=dict)
     hidden: str | None = None
     file: str | None = None
 
@@ -309,10 +309,10 @@ def laid_out(view: TraceView, trace: Trace) -> TraceView:
     walked = [step.ref for step in view.line.judge_steps if step.ref is not None]
     refs = dict.fromkeys([*(r for c in view.cells for r in c.refs), *_bound(view), *walked])
     numbers = {step.id: step.n for step in view.line.agent_steps}
-    steps, places = lay_out(trace, f"t{view.index}", list(refs), numbers)
-    owners = {step.owner: Place(step.anchor, f"step {step.n}") for step in steps if step.n}
+    steps, targets = lay_out(trace, f"t{view.index}", list(refs), numbers)
+    owners = {step.owner: Target(step.anchor, f"step {step.n}") for step in steps if step.n}
     anchors = {step.n: owners[step.id] for step in view.line.agent_steps if step.id in owners}
-    return replace(view, steps=steps, places=places, anchors=anchors)
+    return replace(view, steps=steps, targets=targets, anchors=anchors)
 
 
 def _bound(view: TraceView) -> list[Ref]:

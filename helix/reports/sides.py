@@ -1,4 +1,4 @@
-"""One of two runs that are compared: of each trace its place is held, its lines are read again."""
+"""One of two runs that are compared: where the lines of each trace stand, to be read again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Cells = Mapping[str, CellView]
 
 
 class Side:
-    """A finished run whose chosen traces are known by their places, some 130 bytes each."""
+    """A finished run whose chosen traces are known by their positions, some 130 bytes each."""
 
     def __init__(self, run: RunFiles) -> None:
         self.plan, self.card = run.plan(), run.scorecard()
@@ -25,37 +25,37 @@ class Side:
         self._starts = array("Q", bytes(8 * len(self.chosen)))
         self._ends = array("Q", self._starts)
         for trace, start, end in run.blocks():
-            place = self.place(trace)
-            if self._ends[place]:
+            position = self.position(trace)
+            if self._ends[position]:
                 raise ArtifactError(f"{run.folder}: the lines of '{trace}' stand in two places")
-            self._starts[place], self._ends[place] = start, end
+            self._starts[position], self._ends[position] = start, end
 
-    def place(self, trace: str) -> int:
+    def position(self, trace: str) -> int:
         """Return where a trace stands that this run has."""
-        place = self.chosen.place(trace)
-        if place is None:
+        position = self.chosen.position(trace)
+        if position is None:
             raise ArtifactError(f"{self._run.folder}: the manifest lacks the trace '{trace}'")
-        return place
+        return position
 
-    def places(self) -> Iterator[int]:
-        """Yield the places of the traces: in plan order those with lines, then those without."""
+    def positions(self) -> Iterator[int]:
+        """Yield the positions of the traces: in plan order those with lines, then those without."""
         for have in (True, False):
-            yield from (place for place, end in enumerate(self._ends) if bool(end) == have)
+            yield from (position for position, end in enumerate(self._ends) if bool(end) == have)
 
-    def repeats(self, place: int) -> dict[int, Cells]:
+    def repeats(self, position: int) -> dict[int, Cells]:
         """Read a trace's cells, by repeat and criterion; none where it waits or broke."""
         return {
             line.replicate: {cell.row.id: cell for cell in trace_view(0, line, self.rows, {}).cells}
-            for line in self._run.block(self._starts[place], self._ends[place])
+            for line in self._run.block(self._starts[position], self._ends[position])
         }
 
-    def cells(self, place: int, repeat: int) -> Cells:
+    def cells(self, position: int, repeat: int) -> Cells:
         """Read the cells of one repeat; nobody decided those of a trace without lines."""
-        return self.repeats(place).get(repeat, self.nobody)
+        return self.repeats(position).get(repeat, self.nobody)
 
-    def named(self, place: int, repeats: Iterable[int]) -> Iterator[str]:
+    def named(self, position: int, repeats: Iterable[int]) -> Iterator[str]:
         """Yield a trace by name, once a repeat; one that is not the first is one of its own."""
-        trace = self.chosen[place].id
+        trace = self.chosen[position].id
         return (f"{trace} · repeat {at}" if at else trace for at in repeats)
 
 

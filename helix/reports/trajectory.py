@@ -29,7 +29,7 @@ _SCALAR_LIKE = re.compile(r"true|false|null|-?\d+(\.\d+)?([eE][+-]?\d+)?|")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Target:
     """Where a ref leads on the page: an anchor, and its step in words.
 
     `elsewhere` is where a dead quote really stands; where nothing else is known, it is the place.
@@ -37,7 +37,7 @@ class Place:
 
     anchor: str
     step: str
-    elsewhere: Place | None = None
+    elsewhere: Target | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class LineView:
     key: str
     spans: tuple[Span, ...]
     style: Literal["string", "quoted", "literal", "level"]
-    same: Place | None = None
+    same: Target | None = None
     address: Address = ()
 
 
@@ -153,7 +153,7 @@ class _Step:
 
 def lay_out(
     trace: Trace, prefix: str, refs: Sequence[Ref], numbers: Mapping[str, int]
-) -> tuple[tuple[StepView, ...], dict[Ref, Place]]:
+) -> tuple[tuple[StepView, ...], dict[Ref, Target]]:
     """Return a trace's steps in seq order and the place of each ref that leads anywhere.
 
     `numbers` are those of the agent's steps, by observation id. Anchors start with `prefix`. A ref
@@ -163,8 +163,8 @@ def lay_out(
     steps = list(_steps(trace, prefix, numbers))
     _say_once(steps)
     marker = _Marker(trace, steps, prefix)
-    places = {ref: place for ref in refs if (place := marker.place(ref)) is not None}
-    return tuple(_finished(step) for step in steps), places
+    targets = {ref: target for ref in refs if (target := marker.target(ref)) is not None}
+    return tuple(_finished(step) for step in steps), targets
 
 
 def _steps(trace: Trace, prefix: str, numbers: Mapping[str, int]) -> Iterator[_Step]:
@@ -256,7 +256,7 @@ class _Marker:
         self._trace, self._steps, self._prefix = trace, steps, prefix
         self._count = 0
 
-    def place(self, ref: Ref) -> Place | None:
+    def target(self, ref: Ref) -> Target | None:
         """Return where a ref leads, marking its text where it stands."""
         owner, address = self._address(ref)
         home = next((s for s in self._steps if s.owner == owner and _holds(s, address)), None)
@@ -265,11 +265,11 @@ class _Marker:
         if ref.match == "dead":
             away = self._elsewhere(ref.value or "")
             if home is None:
-                return away and Place(away.anchor, away.step, away)
-            return Place(home.anchor, home.words, away)
+                return away and Target(away.anchor, away.step, away)
+            return Target(home.anchor, home.words, away)
         if home is None:
             return None
-        return Place(stands or home.anchor, home.words)
+        return Target(stands or home.anchor, home.words)
 
     def _address(self, ref: Ref) -> tuple[str, Address]:
         try:
@@ -320,7 +320,7 @@ class _Marker:
         leaf.marks.append(Mark(*span, anchor))
         return anchor
 
-    def _elsewhere(self, cited: str) -> Place | None:
+    def _elsewhere(self, cited: str) -> Target | None:
         if len(fold(cited)) < 4:
             return None
         for step in self._steps:
@@ -328,7 +328,7 @@ class _Marker:
                 for leaf in block.leaves:
                     if leaf.shown and (span := find(leaf.text, cited)):
                         block.cited = True
-                        return Place(self._mark(leaf, span), step.words)
+                        return Target(self._mark(leaf, span), step.words)
         return None
 
 
@@ -369,5 +369,5 @@ def _block(block: _Block) -> BlockView:
 
 def _line(leaf: _Leaf) -> LineView:
     spans = cut(leaf.text, leaf.marks) if leaf.shown else ()
-    same = None if leaf.same is None else Place(leaf.same.anchor, leaf.same.words)
+    same = None if leaf.same is None else Target(leaf.same.anchor, leaf.same.words)
     return LineView(leaf.depth, leaf.key, spans, leaf.style, same, leaf.address)

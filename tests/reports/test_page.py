@@ -104,7 +104,7 @@ def test_evidence_leads_to_the_very_text_it_cites(page: Page, made: RunReport) -
         for cell in one.cells:
             for ref in cell.refs:
                 if ref.match in ("exact", "contains", "weak"):
-                    anchor = one.places[ref].anchor
+                    anchor = one.targets[ref].anchor
                     assert fold("".join(marks[anchor])) == fold(visible(ref.value or ""))
                     checked += 1
     assert checked > 50
@@ -225,8 +225,8 @@ def test_a_ref_leads_to_its_step(ref: Ref, step: str | None) -> None:
     verdict = msgspec.structs.replace(one.verdicts[0], refs=(ref,))
     one = msgspec.structs.replace(one, verdicts=(verdict, *one.verdicts[1:]))
     (shown,) = compose(scorecard((one,)), [one], [trace(0)]).traces
-    place = shown.places.get(ref)
-    assert (place.step if place else None) == step
+    target = shown.targets.get(ref)
+    assert (target.step if target else None) == step
 
 
 def shown(*lines: MatrixVerdictFile, trace: Trace | None = None, **card: object) -> Page:
@@ -306,7 +306,7 @@ def test_what_a_message_says_is_shown_once_and_evidence_leads_to_it() -> None:
     assert steps.count("Please write to Mara Linden") == 1
     (asked,) = page.all("li", "asked")
     assert "prompt [said word for word in message m1]" in " ".join(asked.text.split())
-    (place,) = {compose(scorecard((one,)), [one], [trace(0)]).traces[0].places[ref]}
+    (place,) = {compose(scorecard((one,)), [one], [trace(0)]).traces[0].targets[ref]}
     assert place.step == "message m1"
     mark = page.by_id()[place.anchor]
     assert mark.text == "data engineer" and mark.inside("step").attributes["id"] == "t0-s1"  # type: ignore[union-attr]

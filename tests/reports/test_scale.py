@@ -180,8 +180,8 @@ def test_every_trace_is_joined_to_its_line_in_whatever_order_traces_come() -> No
     for order in ([0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0], [3, 0, 5, 1, 4, 2]):
         originals = dataclasses.replace(of, originals=lambda ids, o=order: map(sample.trace, o))
         found = sorted(joined(originals, of.traces), key=lambda view: view.index)
-        assert [(v.name, v.steps, v.places) for v in found] == [
-            (v.name, v.steps, v.places) for v in wanted
+        assert [(v.name, v.steps, v.targets) for v in found] == [
+            (v.name, v.steps, v.targets) for v in wanted
         ]
 
 
