@@ -18,6 +18,7 @@ _SLUG_CHARACTERS = 48
 _DIGEST_CHARACTERS = 16
 _MADE = "made-by-helix.txt"
 _MADE_SAYS = "The pages of {}, which stands beside this folder. Made anew with each report.\n"
+_IGNORED = b"# Made by Helix: what lies here is of this machine.\n*\n"
 _PART = re.compile(r"\..+\.[0-9a-f]{12}\.tmp", re.DOTALL)
 
 
@@ -175,6 +176,17 @@ def held(
         yield
     finally:
         os.close(handle)
+
+
+def keep_out_of_git(folder: str | os.PathLike[str]) -> None:
+    """Tell git to pass a folder over (DESIGN “A run directory”); where that fails, nothing is said.
+
+    A .gitignore that is there already stays as it is.
+    """
+    mark = Path(folder) / ".gitignore"
+    if not os.path.lexists(mark):
+        with contextlib.suppress(OSError):
+            atomic_write(mark, _IGNORED)
 
 
 def is_file(path: str | os.PathLike[str]) -> bool:

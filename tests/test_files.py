@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from helix.files import (
     clear_parts,
     file_name,
     is_file,
+    keep_out_of_git,
 )
 
 
@@ -140,3 +143,23 @@ def test_a_folder_that_a_killed_writer_left_half_made_is_cleared(tmp_path: Path)
     (left / "a").write_bytes(b"1")
     clear_parts(tmp_path)
     assert not left.exists()
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_git_passes_over_a_folder_that_is_kept_out_of_it(tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "reply").write_bytes(b"1")
+    (tmp_path / "kept").write_bytes(b"1")
+    keep_out_of_git(tmp_path / "cache")
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    told = ["git", "status", "--porcelain", "--untracked-files=all"]
+    seen = subprocess.run(told, cwd=tmp_path, check=True, capture_output=True, encoding="utf-8")
+    assert seen.stdout == "?? kept\n"
+
+
+def test_what_a_person_says_to_git_of_a_folder_stays(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_bytes(b"!*")
+    keep_out_of_git(tmp_path)
+    assert (tmp_path / ".gitignore").read_bytes() == b"!*"
+    keep_out_of_git(tmp_path / "nowhere")
+    assert os.listdir(tmp_path) == [".gitignore"]

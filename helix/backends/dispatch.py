@@ -22,7 +22,7 @@ from helix.backends.answers import Refused, answer_text, usable
 from helix.backends.mailbox import Mailbox
 from helix.backends.settings import section_of
 from helix.errors import BackendError, ConfigError
-from helix.files import atomic_write
+from helix.files import atomic_write, keep_out_of_git
 from helix.model.lines import decode_line
 from helix.model.request import Pending, Reply, Request
 from helix.model.task import JudgeTask, request_of, task_of, task_page
@@ -74,10 +74,14 @@ class _Seen:
 
 
 class Dispatch(Mailbox):
-    """The backend that reads answers from a folder and writes tasks into it."""
+    """The backend that reads answers from a folder and writes tasks into it.
 
-    def __init__(self, section: str, folder: Path, run_dir: Path) -> None:
+    A folder that nobody named is `own` to Helix, and git passes it over.
+    """
+
+    def __init__(self, section: str, folder: Path, run_dir: Path, *, own: bool) -> None:
         super().__init__(self._find, self._miss)
+        self._own = own
         self.folder, self.seen = folder, _Seen()
         self._section, self._copies = section, run_dir / FOLDER
         _clear(self._copies)
@@ -106,6 +110,8 @@ class Dispatch(Mailbox):
         page = task_page(task_of(request, key, str(answer)))
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            if self._own:
+                keep_out_of_git(self.folder)
             _keep(self.folder / GUIDE, _GUIDE_SOURCE.read_bytes())
             _keep(self.folder / rubric_name(request), _rubric(request))
             # A changed task stays as it is while an answer lies beside it, so that both are seen.
@@ -137,7 +143,7 @@ def open_dispatch(settings: JudgeSettings) -> Dispatch:
             f"{section}.dir must be a folder of its own (got {folder}, which holds recordings): "
             f"type {section}.dir={Path(settings.state_dir) / FOLDER}"
         )
-    return Dispatch(section, folder, Path(settings.run_dir))
+    return Dispatch(section, folder, Path(settings.run_dir), own=not settings.config.dir)
 
 
 def trays(backends: Iterable[object]) -> tuple[Tray, ...]:

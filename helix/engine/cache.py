@@ -20,6 +20,7 @@ import diskcache
 
 from helix.engine.kept import Kept, decoded, encoded, from_cache
 from helix.errors import CacheError
+from helix.files import keep_out_of_git
 from helix.model.request import Question, Reply, Request
 
 FOLDER = "cache"
@@ -88,6 +89,7 @@ class DiskReplyCache:
                 sqlite_mmap_size=16 * 2**20,
             )
             self._probe()
+        keep_out_of_git(self.folder)
 
     def get(self, key: str) -> Reply | None:
         """Return the kept reply, marked as from the cache, or None."""

@@ -121,7 +121,9 @@ class Desk:
         return waits.fault
 
     def names(self) -> list[str]:
-        return sorted(re.sub("[0-9a-f]{64}", "KEY", p.name) for p in self.folder.iterdir())
+        """Return the names of what lies there, but for what is said to git."""
+        found = {p.name for p in self.folder.iterdir()} - {".gitignore"}
+        return sorted(re.sub("[0-9a-f]{64}", "KEY", name) for name in found)
 
 
 @pytest.fixture
@@ -398,6 +400,13 @@ def test_the_copies_in_a_run_are_those_that_wait_in_it(desk: Desk) -> None:
     assert [p.name for p in copies.iterdir()] == ["mine.txt"]
 
 
+def test_git_passes_over_the_folder_unless_somebody_named_it(desk: Desk, tmp_path: Path) -> None:
+    desk.ask()
+    desk.ask(backend=desk.open(dir=str(tmp_path / "ours")))
+    assert (desk.folder / ".gitignore").is_file() and (tmp_path / "ours" / GUIDE).is_file()
+    assert not (tmp_path / "ours" / ".gitignore").exists()
+
+
 def test_opening_makes_nothing(desk: Desk) -> None:
     desk.open()
     assert not desk.folder.exists() and not list(desk.run.iterdir())
@@ -499,4 +508,4 @@ def test_two_processes_write_one_folder(desk: Desk) -> None:
         asked = request(f"Judge {number}.")
         place = desk.folder / f"{asked.cache_key(PROTOCOL)}.packet.json"
         assert request_of(decode_line(place.read_bytes(), JudgeTask)) == asked
-    assert len(list(desk.folder.iterdir())) == 10, "nothing half written is left"
+    assert len(desk.names()) == 10, "nothing half written is left"

@@ -101,9 +101,10 @@ def test_two_processes_that_race_agree_on_every_reply(tmp_path: Path) -> None:
     assert ada == bob
 
 
-def test_the_folder_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_the_folder_is_for_its_owner_alone_and_not_for_git(tmp_path: Path) -> None:
     with open_cache(str(tmp_path / "new")) as cache:
         assert stat.S_IMODE(cache.folder.stat().st_mode) == 0o700
+        assert (cache.folder / ".gitignore").is_file()
 
 
 class _Trap:

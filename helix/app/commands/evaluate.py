@@ -17,6 +17,7 @@ from helix.dryrun import estimate
 from helix.errors import ConfigError, ExitCode, unknown, worst
 from helix.evaluate import Finished
 from helix.evaluate import run as evaluate
+from helix.files import keep_out_of_git
 from helix.model.config import Config
 from helix.registry import load
 from helix.reports.run import rerun_line
@@ -97,6 +98,7 @@ def with_demo_traces(config: Config) -> Config:
 
     path = Path(config.paths.state) / "demo" / f"{name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
+    keep_out_of_git(path.parent)
     generator.write(path)
     subject = config.subject.model_copy(update={"traces": str(path)})
     return config.model_copy(update={"subject": subject})
