@@ -22,7 +22,7 @@ from helix.grounding import assess
 from helix.ingest import Input
 from helix.model.config import Config, SubjectConfig, Waiver
 from helix.model.lines import encode_line
-from helix.model.manifest import Load, LoadFailure, Manifest, ManifestEntry, Survey
+from helix.model.manifest import Load, LoadFailure, Manifest, ManifestEntry, Survey, located
 from helix.model.select import select
 from helix.model.trace import Observation, Trace
 from helix.planning import matched
@@ -191,8 +191,7 @@ def _refuse_collisions(entries: Sequence[ManifestEntry]) -> None:
         return
     places: dict[str, list[str]] = {}
     for entry in entries:
-        place = f"{entry.file}:{entry.line}" if entry.line else entry.file
-        places.setdefault(entry.id, []).append(place)
+        places.setdefault(entry.id, []).append(located(entry.file, entry.line))
     twice = {trace: found for trace, found in places.items() if len(found) > 1}
     if not twice:
         return

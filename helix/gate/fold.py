@@ -28,7 +28,7 @@ from helix.gate.tally import (
     unsteady,
 )
 from helix.model.lines import portable
-from helix.model.manifest import ManifestEntry, Survey
+from helix.model.manifest import ManifestEntry, Survey, located
 from helix.model.scorecard import (
     SCORECARD_SCHEMA_VERSION,
     Cells,
@@ -310,10 +310,9 @@ def _gaps(
     if survey.load.failures:
         first = survey.load.failures[0]
         # Without the folders of this machine, which are no part of what was decided.
-        file = portable(first.file)
-        place = f"{file}:{first.line}" if first.line else file
+        at = located(portable(first.file), first.line)
         unread = _many(len(survey.load.failures), "record")
-        gaps.append(f"{unread} could not be read (first: {place})")
+        gaps.append(f"{unread} could not be read (first: {at})")
     passed = {row.criterion_id for row in criteria if row.gate in ("pass", None)}
     expired = [w["criterion"] for w in plan.waivers if w.get("expired")]
     expired = [criterion for criterion in expired if criterion not in passed]

@@ -14,6 +14,11 @@ from helix.model.verdict import Fidelity, Shape
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
+def located(file: str, line: int) -> str:
+    """Return where a record is read, as FILE:LINE; the file alone for line 0, its whole."""
+    return f"{file}:{line}" if line else file
+
+
 class LoadFailure(Shape, frozen=True, kw_only=True):
     """A file or record that could not be read."""
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
+from helix.model.manifest import located
 from helix.reports import summary
 from helix.reports.cells import evidence, told
 from helix.reports.cells import text as bounded
@@ -107,8 +108,8 @@ def _gate(run: RunStream) -> Element:
 
 def _unread(run: RunStream) -> Iterator[Element]:
     for failure in run.scorecard.load.failures:
-        place = f"{failure.file}:{failure.line}" if failure.line else failure.file
-        yield _tell(_testcase(RUN, f"{place} [unreadable]"), "error", "unreadable", failure.reason)
+        at = located(failure.file, failure.line)
+        yield _tell(_testcase(RUN, f"{at} [unreadable]"), "error", "unreadable", failure.reason)
 
 
 def _lost(traces: list[str]) -> Iterator[Element]:

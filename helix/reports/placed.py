@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from helix.model.manifest import Manifest, ManifestEntry
+from helix.model.manifest import Manifest, ManifestEntry, located
 
 T = TypeVar("T")
 
@@ -44,11 +44,7 @@ class Selected:
 def placed(manifest: Manifest) -> tuple[str, Mapping[str, str]]:
     """Return the folder that all traces stand in, and below it each trace's file with its line."""
     folder = _folder({entry.file for entry in manifest})
-    return folder, ByTrace(manifest, lambda entry: _place(entry)[len(folder) :])
-
-
-def _place(entry: ManifestEntry) -> str:
-    return f"{entry.file}:{entry.line}" if entry.line else entry.file
+    return folder, ByTrace(manifest, lambda entry: located(entry.file, entry.line)[len(folder) :])
 
 
 def _folder(files: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from rich.cells import cell_len, set_cell_size
 
 from helix.model.canonical import canonical_text
+from helix.model.manifest import located
 from helix.model.trace import Message, Observation, Trace
 from helix.reports.visible import one_line
 from helix.reports.words import counted
@@ -32,8 +33,8 @@ def render_tree(trace: Trace, width: int, *, ascii: bool = False) -> str:
 
 def _head(trace: Trace) -> Iterator[str]:
     source = trace.source
-    where = f"{source.file}:{source.line}" if source.line else source.file
-    yield f"{_short(trace.id)} · {source.format} · {_short(where)}"
+    where = _short(located(source.file, source.line))
+    yield f"{_short(trace.id)} · {source.format} · {where}"
     told = [f"{name} {_short(value)}" for name, value in _facts(trace)]
     tools = len(trace.tools())
     told += [counted(len(trace.transcript), "message"), counted(tools, "tool call")]
