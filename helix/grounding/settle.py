@@ -46,8 +46,8 @@ def resolved(verdict: Verdict, ground: Ground) -> Verdict:
 def complaints(verdict: Verdict, terms: Sequence[str], ground: Ground) -> list[str]:
     """Return what a re-prompt should name: what is missing, and what does not resolve."""
     if verdict.result == "uncertain":
-        blocked = verdict.blocked_by is not None
-        return [] if blocked else ["an uncertain verdict needs blockedBy {kind, text}"]
+        told = _is_blocked(verdict)
+        return [] if told else ["an uncertain verdict needs blockedBy {kind, text}"]
     found: list[str] = []
     verdict = bind(verdict, terms, ground)
     missing = lacking(verdict, terms)
@@ -116,8 +116,13 @@ def uncertain(verdict: Verdict, cause: Cause, kind: BlockKind | None, text: str)
     )
 
 
+def _is_blocked(verdict: Verdict) -> bool:
+    """Whether an abstention says what it waits for, in words that somebody can act on."""
+    return verdict.blocked_by is not None and says(verdict.blocked_by.text)
+
+
 def _abstention(verdict: Verdict, terms: Sequence[str]) -> Verdict:
-    if verdict.blocked_by is None:
+    if not _is_blocked(verdict):
         return uncertain(verdict, "malformed", None, "")
     unbound = any(b.ref is None for b in verdict.bindings if b.term in terms)
     cause: Cause = "unbound-term" if unbound else "not-decidable"

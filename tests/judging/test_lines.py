@@ -60,6 +60,8 @@ def cell(done: Any, criterion: str = "c1") -> Any:
         (verdict(result="uncertain", blockedBy=BLOCK, bindings=[{"term": "due", "ref": None}]),
          ("due",), "uncertain", "unbound-term"),
         (verdict(result="uncertain"), (), "uncertain", "malformed"),
+        (verdict(result="uncertain", blockedBy={"kind": "scope", "text": " – "}), (), "uncertain",
+         "malformed"),
         (verdict(refs=[HELD], assumptions=[{"text": "x", "kind": "normative",
          "status": "unverified"}]), (), "uncertain", "not-decidable"),
         (verdict(refs=[HELD], assumptions=[{"text": "x", "kind": "normative",
