@@ -92,7 +92,7 @@ def _desk(folder: Path) -> Path:
     folder.mkdir()
     page = (HERE.parent / "tutorial.md").read_text(encoding="utf-8")
     for block in blocks("docs/tutorial.md", page):
-        if block.title in ("rules.py", "agent.py", "desk.suite.yaml") and block.language != "diff":
+        if block.title in ("agent.py", "desk.suite.yaml") and block.language != "diff":
             (folder / block.title).write_text(block.text, encoding="utf-8")
     with (folder / "traces.jsonl").open("wb") as traces:
         subprocess.run([sys.executable, "agent.py"], cwd=folder, check=True, stdout=traces)

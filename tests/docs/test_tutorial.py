@@ -67,10 +67,10 @@ def test_every_step_prints_what_the_page_shows_and_the_workflow_ends_as_its_scri
     (helix / "helix").symlink_to(BIN / "helix")
     words = {name.replace("-", "_"): value for name, value in given.items()}
     assert evaluated(action, folder, **words)[0] == 0
-    changed_words("rules.py", "ADMIT_ERRORS = True", "ADMIT_ERRORS = False")
+    changed_words("agent.py", "ADMIT_ERRORS = True", "ADMIT_ERRORS = False")
     assert in_shell("sh gate.sh")[0] == 1, "a fault that comes back is red"
-    changed_words("rules.py", "ADMIT_ERRORS = False", "ADMIT_ERRORS = True")
-    changed_words("agent.py", '"status": "ready"', '"status": "waiting"')
+    changed_words("agent.py", "ADMIT_ERRORS = False", "ADMIT_ERRORS = True")
+    changed_words("agent.py", '"R-311": {"status": "waiting"}', '"R-311": {"status": "ready"}')
     code, out = in_shell("sh gate.sh")
     assert code == 3, f"no recording answers a new question\n{out}"
 
