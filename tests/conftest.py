@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from helix.app import cli
+from tests.endings import held_to_its_help
 from tests.environments import Environments, built, run
 
 # A property is right or wrong, however busy the machine is.
@@ -15,6 +17,9 @@ settings.load_profile("helix")
 
 PROJECT = Path(__file__).resolve().parents[1]
 SHARED = PROJECT.parent / "shared"
+
+# Before a test module has imported it.
+cli.main = held_to_its_help(cli.main)
 
 
 @pytest.fixture(scope="session")

@@ -78,8 +78,8 @@ def _add_diff(commands: Commands) -> None:
     found = _command(
         commands, "diff", _diff, "compare two suites row by row",
         "Compare two suites: rows added and retired, and the keys that changed. An id that is "
-        "lost, or back from retirement, is an error. Exits 0, 1 if there is one, or 2 where a "
-        "suite cannot be read.", living=False,
+        "lost, or back from retirement, is an error. Exits 0, 1 if there is such an error, "
+        "or 2 where a suite cannot be read.", living=False,
     )  # fmt: skip
     found.add_argument("before", metavar="BEFORE", help="the YAML file")
     found.add_argument("after", metavar="AFTER", help="the YAML file")

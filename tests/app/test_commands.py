@@ -50,7 +50,7 @@ def test_every_command_has_a_help_page(command: str, capsys: pytest.CaptureFixtu
 def test_an_unknown_command_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = ran(capsys, "evalaute")
     assert (code, out) == (2, "")
-    assert "did you mean 'evaluate' or 'validate'? (18 are known: helix --help" in err
+    assert "did you mean 'evaluate' or 'validate'? (19 are known: helix --help" in err
 
 
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:

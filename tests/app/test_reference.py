@@ -14,13 +14,14 @@ from helix import testing
 from helix.app.commands.schema import SHAPES, schema
 from helix.app.conf import remarks
 from helix.app.reference import __main__ as command
-from helix.app.reference import configuration, pages
+from helix.app.reference import configuration, exits, pages
 from helix.app.reference.environment import VARIABLES
 from helix.errors import ExitCode, HelixError
 from helix.model.config import Config
 from helix.model.verdict import MachineryCause, WorldCause
 from helix.model.vocabulary import VOCABULARY
 from helix.registry import hookspecs
+from tests.endings import held_to_its_help
 
 PAGES = pages()
 
@@ -78,6 +79,45 @@ def _keys(model: type[BaseModel], before: str) -> Iterator[str]:
 def test_every_exit_code_stands_once() -> None:
     told = re.findall(r"^\| (\d+) \| (\w+) \| .+ \|$", PAGES["exit-codes.md"], re.M)
     assert told == [(str(int(code)), code.name.lower()) for code in ExitCode]
+
+
+def test_every_command_is_in_the_table_of_exit_codes_with_those_that_its_help_tells() -> None:
+    heads = re.findall(r"^##+ helix (.+)$", PAGES["commands.md"], re.M)
+    rows = re.findall(r"^\| `([a-z -]+)` \|((?: \d* \|){7})$", PAGES["exit-codes.md"], re.M)
+    table = {name: [int(cell) for cell in cells.split("|") if cell.strip()] for name, cells in rows}
+    groups = {"calibrate", "criteria", "labels", "memory", "traces"}
+    assert set(table) == set(heads) - groups
+    assert table["evaluate"] == table["build-evals"] == [*ExitCode]
+    assert table["criteria lint"] == [0, 1, 2, 4, 130]
+    assert table["report merge"] == [0, 1, 2, 3, 4, 130]
+    assert table["schema"] == [0, 2, 4, 130]
+
+
+def test_what_a_help_says_of_its_exit_codes_is_read_code_by_code() -> None:
+    sentence = "Do it. Exits 0 if it is so, or was; 1 if there are 2 of\nthem, 3 where nothing was."
+    pages = (
+        f"## helix a\n\nDo.\n\n```text\nusage: helix a\n\n{sentence}\n```\n"
+        "## helix b\n\n```text\n"
+        "EXIT CODES\n  0    it is so      3  it is open\n  1    no\n\nMORE\n  5  things\n```\n"
+        "## helix c\n\n```text\nusage: helix c [-h] COMMAND ...\n\nExits 0, or 2 for a name.\n```\n"
+        "### helix c d\n\n```text\nusage: helix c d\n```\n"
+    )
+    found = exits.endings(pages)
+    assert {code: found["a"][code] for code in (0, 1, 3)} == {
+        0: "it is so, or was",
+        1: "there are 2 of them",
+        3: "nothing was",
+    }
+    assert [found["b"][code] for code in (0, 1, 3)] == ["it is so", "no", "it is open"]
+    assert 5 not in found["b"]
+    assert found["c d"][2] == "a name"
+    assert "c" not in found
+
+
+def test_a_command_that_ends_as_its_help_does_not_tell_fails_the_test_that_runs_it() -> None:
+    with pytest.raises(AssertionError, match="ends with 3, which its help does not tell"):
+        held_to_its_help(lambda _: 3)(["schema", "verdict"])
+    assert held_to_its_help(lambda _: 3)(["criteria", "test", "suite.yaml"]) == 3
 
 
 def test_every_cause_stands_once_with_what_to_do() -> None:

@@ -28,7 +28,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "of traces, and compare every cell with the original's. Planting only adds. Your files "
         "are not touched. Without a judge, code rows and the questions to a judge are tested; "
         "with one (judge=NAME judge.model=MODEL) its verdicts too. Exits 0 if nothing moved "
-        "towards a pass; 1 if something did, a code row moved that does not read what was "
+        "towards a pass; 1 if something moved so, a code row moved that does not read what was "
         "planted, or a question does not hold; 3 if there was nothing to test, or the judge left "
         "cells unanswered; 5 if answers are waited for; 2 for usage.",
     )

@@ -30,8 +30,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "for a trace, however many runs read it back. docs/variance.md explains the figures. With "
         "--keep, rows on which every trace was answered five times and never otherwise are kept "
         "as stable, and gate under a judge that refuses temperature 0. "
-        "Exits 0 where something was answered twice; 3 where nothing was; 2 for usage, and for "
-        "runs that do not ask the same.",
+        "Exits 0 where something was answered twice; 3 where nothing was answered twice; 2 for "
+        "usage, and for runs that do not ask the same.",
     )
     parser.add_argument("runs", metavar="RUN", nargs="+", help="the folder of a finished run")
     parser.add_argument("--keep", action="store_true", help="keep which rows are stable")

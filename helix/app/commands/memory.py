@@ -33,7 +33,7 @@ def run(argv: Sequence[str]) -> ExitCode:
     _add_add(commands)
     for name, text, handler, exits in (
         ("list", "list the entries", _list, "0"),
-        ("show", "print one entry", _show, "0, or 2 where there is none"),
+        ("show", "print one entry", _show, "0, or 2 where there is no such entry"),
         ("check", "say what is wrong, with file and line", _check, "0, or 1 if anything is wrong"),
     ):
         command = commands.add_parser(

@@ -22,7 +22,7 @@ from helix.reports.visible import visible
 from helix.reports.words import columns, counted
 
 NAMED_IDS = 20
-_EXITS = "Exits 0 if a format is recognised (load failures are counted), 2 otherwise."
+_EXITS = "Exits 0 if a format is recognised (load failures are counted), 2 if none is."
 
 
 def run(argv: Sequence[str]) -> ExitCode:
