@@ -13,12 +13,13 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
-from helix.checks.evidence import MOST_REFS, as_text, exactly, nonfinite, scanned
+from helix.checks.evidence import MOST_REFS, exactly, nonfinite, scanned
 from helix.checks.parameters import Names, Params, Pattern, PatternParam, RelativePath, Span
 from helix.checks.roles import Role, same_role
 from helix.fieldpath import FieldPath, render_steps
 from helix.model.section import whole
 from helix.model.select import Place, within
+from helix.model.tokens import as_text
 from helix.model.trace import TOOL, Message, Observation, Trace
 from helix.model.verdict import Cause, Ref
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from helix.fieldpath import FieldPath, parse, parse_relative, render_steps
 from helix.model.canonical import canonical_text
 from helix.model.jsontext import NonFinite
 from helix.model.select import Place, owner, select
+from helix.model.tokens import as_text, inside_token
 from helix.model.trace import Message, Observation, Trace
 from helix.model.verdict import MAX_CITED, Ref, Scan
 
@@ -21,11 +22,6 @@ Citing = Callable[[], Ref | None]
 _SHOWN = 60
 _INK = r"[^\s\x0b\x1c-\x1f\x85\pZ]"  # what Python's str.split leaves, in RE2's words
 _BLANK = r"^\s*$"
-
-
-def as_text(value: Any) -> str:
-    """Return a string as it is, anything else as its canonical JSON (`false`, `7`)."""
-    return value if isinstance(value, str) else canonical_text(value)
 
 
 def shown(value: Any) -> str:
@@ -96,11 +92,11 @@ def excerpt(text: str, span: Span | None = None) -> str | None:
     end = min(end, start + MAX_CITED)
     left = max(0, min(start - (MAX_CITED - (end - start)) // 2, len(text) - MAX_CITED))
     right = left + MAX_CITED
-    while left < start and _inside_token(text, left):
+    while left < start and inside_token(text, left):
         left += 1
-    while right > max(end, left + 1) and _inside_token(text, right):
+    while right > max(end, left + 1) and inside_token(text, right):
         right -= 1
-    return None if _inside_token(text, left) or _inside_token(text, right) else text[left:right]
+    return None if inside_token(text, left) or inside_token(text, right) else text[left:right]
 
 
 def scanned(trace: Trace, channel: str, pattern: str) -> Ref | None:
@@ -130,16 +126,6 @@ def address(trace: Trace, obs: str, path: str) -> str:
         if message.id == obs:
             return f"transcript[{at}]{tail}"
     return path
-
-
-def token_offsets(needle: str, text: str) -> Iterator[int]:
-    """Yield each offset at which a text stands in another on token boundaries."""
-    at = text.find(needle) if needle else -1
-    while at >= 0:
-        end = at + len(needle)
-        if not (_inside_token(text, at) or _inside_token(text, end)):
-            yield at
-        at = text.find(needle, at + 1)
 
 
 def nonfinite(value: Any) -> bool:
@@ -177,11 +163,3 @@ def _leaf(steps: tuple[Any, ...], value: Any, words: str) -> tuple[tuple[Any, ..
                 return at, node
             first = first or (at, node)
     return first or (steps, value)
-
-
-def _inside_token(text: str, at: int) -> bool:
-    return 0 < at < len(text) and _word(text[at - 1]) and _word(text[at])
-
-
-def _word(character: str) -> bool:
-    return character.isalnum() or character == "_"

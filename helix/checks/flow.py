@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from helix.checks.arguments import hidden
 from helix.checks.conditions import calls
-from helix.checks.evidence import as_text, nonfinite, quote, shown, spot
+from helix.checks.evidence import nonfinite, quote, shown, spot
 from helix.checks.mentions import Key, keys_of, mentions
 from helix.checks.outcome import (
     ON_MISSING,
@@ -36,6 +36,7 @@ from helix.checks.roles import Role
 from helix.checks.sources import GIVEN_CHANNELS, GIVERS, Sources, citable, given
 from helix.fieldpath import parse_relative, render_steps
 from helix.model.select import Place, select, within
+from helix.model.tokens import as_text
 from helix.model.trace import Observation, Trace
 from helix.registry import Check, CheckContext, Decision
 

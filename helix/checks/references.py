@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import Field, model_validator
 
-from helix.checks.evidence import MOST_REFS, as_text, look, quote, spot, standing_there
+from helix.checks.evidence import MOST_REFS, look, quote, spot, standing_there
 from helix.checks.outcome import (
     ON_MISSING,
     OnMissing,
@@ -23,6 +23,7 @@ from helix.checks.parameters import Params, Paths, example
 from helix.checks.sources import Finds, Sources, citable, nowhere
 from helix.fieldpath import FieldPath
 from helix.model.select import Place, matching, select
+from helix.model.tokens import as_text
 from helix.model.trace import Trace
 from helix.registry import Check, CheckContext, Decision
 

@@ -14,13 +14,14 @@ import msgspec
 import re2
 
 from helix.checks.conditions import turns_of
-from helix.checks.evidence import MOST_REFS, Citing, as_text, look, token_offsets
+from helix.checks.evidence import MOST_REFS, Citing, look
 from helix.checks.mentions import Key, keys_of
 from helix.checks.parameters import Span
 from helix.checks.roles import same_role
 from helix.fieldpath import MISSING, FieldPath, parse, parse_relative, render_steps
 from helix.model.jsontext import NonFinite
 from helix.model.select import Place
+from helix.model.tokens import as_text, occurrences
 from helix.model.trace import TOOL, Observation, Trace
 
 RETURNS = (TOOL, "RETRIEVER", "EVENT")
@@ -125,7 +126,7 @@ class Sources:
             found = [Found(source) for source in self._equal.get(wanted, ())]
             tokens = (self._tokens[token] for token in _TOKEN.findall(wanted))
             for source in min(tokens, key=len, default=[]):
-                offset = next(token_offsets(wanted, source.text), None)
+                offset = next(occurrences(wanted, source.text), None)
                 if offset is not None and source.text != wanted:
                     found.append(Found(source, (offset, offset + len(wanted))))
             self._found[wanted] = Finds(found)

@@ -17,12 +17,13 @@ from pydantic import Field, JsonValue, model_validator
 
 from helix.checks.arguments import fingerprint
 from helix.checks.conditions import equal
-from helix.checks.evidence import Citing, as_text, gap, look, nonfinite, quote, shown, spot
+from helix.checks.evidence import Citing, gap, look, nonfinite, quote, shown, spot
 from helix.checks.fields import FIELD, decide_field
 from helix.checks.outcome import ON_MISSING, OnMissing, Reading
 from helix.checks.parameters import Params, PathParam, example
 from helix.fieldpath import FieldPath
 from helix.model.select import Place, select
+from helix.model.tokens import as_text
 from helix.model.trace import Trace
 from helix.model.verdict import Cause
 from helix.registry import Check, CheckContext, Decision

@@ -21,10 +21,11 @@ import re2
 
 from helix.errors import PathError
 from helix.fieldpath import MISSING, parse, parse_relative
-from helix.grounding.texts import Leaf, as_text, fold, leaves, occurrences, stands_in
+from helix.grounding.texts import Leaf, fold, leaves, stands_in
 from helix.model.canonical import Same
 from helix.model.section import between
 from helix.model.select import at_address, owner, select
+from helix.model.tokens import as_text, occurrences
 from helix.model.trace import Observation, Trace
 from helix.model.verdict import MAX_CITED, MatchKind, Ref, Scan
 

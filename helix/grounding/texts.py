@@ -1,8 +1,7 @@
-"""Text as grounding compares it: whitespace folded, token boundaries, every citable leaf."""
+"""Text as grounding compares it: whitespace folded, and every citable leaf of a trace."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any
@@ -10,8 +9,7 @@ from typing import Any
 import msgspec
 
 from helix.fieldpath import Step, render_steps, spelled
-from helix.model.canonical import canonical_text
-from helix.model.jsontext import NonFinite
+from helix.model.tokens import as_text, occurrences
 from helix.model.trace import Message, Observation, Trace
 
 
@@ -28,17 +26,6 @@ class Leaf(msgspec.Struct, frozen=True):
         return as_text(self.value)
 
 
-def as_text(value: Any) -> str:
-    """Return a string as it is, anything else as its canonical JSON (`false`, `7`)."""
-    if isinstance(value, str):
-        return value
-    if value is True or value is False:
-        return "true" if value else "false"
-    if type(value) is int or (type(value) is float and math.isfinite(value)):
-        return repr(value)
-    return canonical_text(_finite(value))
-
-
 def fold(text: str) -> str:
     """Fold every run of whitespace to one space, ends trimmed."""
     return " ".join(text.split())
@@ -52,20 +39,6 @@ def says(text: str | None) -> bool:
 def stands_in(needle: str, hay: str) -> bool:
     """Whether a folded text stands in another on token boundaries."""
     return next(occurrences(needle, hay), None) is not None
-
-
-def occurrences(needle: str, hay: str) -> Iterator[int]:
-    """Yield each offset at which a text stands on token boundaries; an empty one stands nowhere."""
-    if not needle:
-        return
-    at = hay.find(needle)
-    while at >= 0:
-        end = at + len(needle)
-        inside_left = at > 0 and _word(hay[at - 1]) and _word(needle[0])
-        inside_right = end < len(hay) and _word(hay[end]) and _word(needle[-1])
-        if not inside_left and not inside_right:
-            yield at
-        at = hay.find(needle, at + 1)
 
 
 def leaves(trace: Trace) -> Iterator[Leaf]:
@@ -115,13 +88,3 @@ def below(obs: str, at: tuple[Step, ...], value: Any) -> list[Leaf]:
 
 
 _seq = attrgetter("seq")
-
-
-def _word(character: str) -> bool:
-    return character.isalnum() or character == "_"
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, NonFinite):
-        return str(value)
-    return value

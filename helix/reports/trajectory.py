@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 from helix.errors import PathError
 from helix.fieldpath import MISSING, parse_relative, walk
-from helix.grounding.texts import as_text, fold
+from helix.grounding.texts import fold
 from helix.model.jsontext import NonFinite
+from helix.model.tokens import as_text
 from helix.model.trace import TOOL, Message, Observation, Trace
 from helix.model.verdict import Ref
 from helix.reports.spans import Mark, Span, cut, find

@@ -13,7 +13,6 @@ from typing import Any
 from pydantic import BaseModel
 
 from helix.checks.conditions import Selector, calls, events
-from helix.checks.evidence import as_text
 from helix.checks.parts import Part, within
 from helix.checks.run import decide
 from helix.checks.window import Windowed, reaching
@@ -22,6 +21,7 @@ from helix.fieldpath import MISSING, FieldPath
 from helix.grounding import assess, resolve_refs
 from helix.model.config import SubjectConfig
 from helix.model.select import at_address, select
+from helix.model.tokens import as_text
 from helix.model.trace import Trace
 from helix.model.verdict import Ref
 from helix.registry import CheckContext, Decision

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix.checks.evidence import cite, excerpt, token_offsets
+from helix.checks.evidence import cite, excerpt
 from helix.checks.parameters import compile_pattern
 from helix.fieldpath import MISSING, parse, parse_relative
 from helix.grounding import dead, resolve_refs
@@ -107,21 +107,6 @@ def test_an_excerpt_is_part_of_its_text_and_holds_the_span(text: str, data: st.D
         assert len(part) <= 200
         assert part in text
         assert text[start:end] in part
-
-
-@pytest.mark.parametrize(
-    ("needle", "text", "found"),
-    [
-        ("12", "12", [0]),
-        ("12", "order 12, 12", [6, 10]),
-        ("12", "123 012 12_", []),
-        ("#12", "a#12", [1]),
-        ("é", "café é", [5]),
-        ("", "x", []),
-    ],
-)
-def test_a_token_is_found_on_its_boundaries(needle: str, text: str, found: list[int]) -> None:
-    assert list(token_offsets(needle, text)) == found
 
 
 @pytest.mark.parametrize(
