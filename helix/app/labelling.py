@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import webbrowser
 from collections.abc import Sequence
@@ -42,11 +41,11 @@ def serve(args: argparse.Namespace) -> ExitCode:
         token = loopback.new_token()
         app = server.build(desk, labelling.render, labelling.assets(), token, port)
         address = f"http://{loopback.HOST}:{port}/?token={token}"
-        _greet(desk, args.labels)
-        console.say(json.dumps({"url": address}) if args.json else address)
-        if args.open:
-            webbrowser.open(address)
-        with contextlib.suppress(KeyboardInterrupt):
+        with loopback.until_told():
+            _greet(desk, args.labels)
+            console.say(json.dumps({"url": address}) if args.json else address)
+            if args.open:
+                webbrowser.open(address)
             loopback.serve(app, listening)
     finally:
         desk.store.close()

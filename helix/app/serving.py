@@ -7,7 +7,6 @@ folder that is gone at the end. A run that is being written is told by how far i
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import re
@@ -23,6 +22,7 @@ from helix.app.rendering import write
 from helix.app.tried import traces_path
 from helix.errors import ArtifactError, ExitCode, HelixError, UsageError
 from helix.files import has_folder
+from helix.model.config import ReportConfig
 from helix.registry import load
 from helix.registry.leaf import Leaf
 from helix.reports.again import run_again
@@ -54,6 +54,7 @@ def run(argv: Sequence[str]) -> ExitCode:
     args = parser.parse_args(argv)
     try:
         from helix.app import serving_pages as server
+        from helix.labels import loopback
     except ModuleNotFoundError as error:
         raise failures.lacking(error, "helix report serve") from None
     folder = _folder(args.run)
@@ -61,11 +62,11 @@ def run(argv: Sequence[str]) -> ExitCode:
     with tempfile.TemporaryDirectory(prefix="helix-") as made:
         pages = Pages(folder, Path(made), traces)
         address = server.listen(pages, args.port)
-        console.tell(visible(f"The report of {folder}. Ctrl-C ends it."))
-        console.say(json.dumps({"url": address.url}) if args.json else address.url)
-        if args.open:
-            webbrowser.open(address.url)
-        with contextlib.suppress(KeyboardInterrupt):
+        with loopback.until_told():
+            console.tell(visible(f"The report of {folder}. Ctrl-C ends it."))
+            console.say(json.dumps({"url": address.url}) if args.json else address.url)
+            if args.open:
+                webbrowser.open(address.url)
             server.serve(address)
         pages.stop()
     return ExitCode.PASS
@@ -155,7 +156,7 @@ class Pages:
         pages.mkdir(exist_ok=True)
         try:
             found = run_again(RunFiles(self.folder), load(), traces=self.traces)
-            run = replace(found.run, mode="directory")
+            run = replace(found.run, mode="directory", worst=ReportConfig().worst)
             write(pages / REPORT, self._until_stopped(render_pages(run)))
             self._ready = pages
         except _Stopped:

@@ -76,7 +76,7 @@ def listen(source: Source, port: int) -> Listening:
 
 
 def serve(listening: Listening) -> None:
-    """Answer until the process is told to end, which raises KeyboardInterrupt."""
+    """Answer until the process is told to end, which raises KeyboardInterrupt (`until_told`)."""
     loopback.serve(listening.app, listening.socket)
 
 

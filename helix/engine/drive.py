@@ -333,6 +333,7 @@ def _run_in_thread(main: Callable[[], Awaitable[None]]) -> None:
     """Run a coroutine in a loop of its own; an interrupt here is an interrupt there."""
     interrupt: list[Callable[[], object]] = []
     failed: list[BaseException] = []
+    interrupted = threading.Event()
     ended = threading.Event()  # A join that was interrupted once does not wait a second time.
 
     async def watched() -> None:
@@ -340,6 +341,8 @@ def _run_in_thread(main: Callable[[], Awaitable[None]]) -> None:
         assert task is not None
         loop = asyncio.get_running_loop()
         interrupt.append(lambda: loop.call_soon_threadsafe(task.cancel))
+        if interrupted.is_set():  # Before there was anything to cancel.
+            task.cancel()
         await main()
 
     def body() -> None:
@@ -350,10 +353,11 @@ def _run_in_thread(main: Callable[[], Awaitable[None]]) -> None:
         finally:
             ended.set()
 
-    threading.Thread(target=body, name="helix-drive").start()
     try:
+        threading.Thread(target=body, name="helix-drive").start()
         ended.wait()
     except KeyboardInterrupt:
+        interrupted.set()
         for cancel in interrupt:
             cancel()
         ended.wait()

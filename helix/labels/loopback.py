@@ -6,9 +6,11 @@ that; the Host must be loopback and the Origin, where a browser sends one, the p
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import signal
 import socket
+from collections.abc import Iterator
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -53,9 +55,19 @@ def bound(port: int) -> socket.socket:
     return listening
 
 
+@contextlib.contextmanager
+def until_told() -> Iterator[None]:
+    """End a block, and no more than that, where the process is told to end: Ctrl-C or SIGTERM."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def serve(app: ASGIApp, listening: socket.socket) -> None:
-    """Answer until the process is told to end, which raises KeyboardInterrupt."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """Answer until the process is told to end, which raises KeyboardInterrupt (`until_told`)."""
     # h11 bounds the headers; what is never sent to its end must not keep it from ending.
     config = uvicorn.Config(
         app,

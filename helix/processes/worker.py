@@ -175,6 +175,10 @@ def main() -> None:
     # What a check prints must not be taken for an answer.
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
+    if hasattr(os, "register_at_fork"):
+        # What a check forks off must not hold them open when this process is gone.
+        for end in (source, target):
+            os.register_at_fork(after_in_child=end.close)
     worker: Worker | None = None
     while (message := _next(source)) is not None:
         answer: Ready | Results | Refused

@@ -8,6 +8,7 @@ import signal
 import sys
 from typing import Final
 
+from helix.children import kill_group
 from helix.processes.wire import HEADER, FromWorker, ToWorker, frame, from_worker
 from helix.processes.worker import command
 
@@ -43,9 +44,11 @@ class Process:
         return from_worker(await source.readexactly(size))
 
     async def end(self) -> str:
-        """End the worker, which keeps nothing that is needed, and say how it had ended."""
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
+        """End the worker, which keeps nothing that is needed, and say how it had ended.
+
+        What a check of its started, and left behind, ends too.
+        """
+        kill_group(self._process)
         with contextlib.suppress(*GONE):
             await self._process.communicate()
         code = self._process.returncode or 0

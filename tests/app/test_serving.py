@@ -180,6 +180,20 @@ def test_it_ends_with_zero_and_leaves_the_run_as_it_was(run: Path, end: signal.S
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("end", ["INT", "TERM"])
+def test_told_to_end_before_it_answers_it_ends_with_zero_too(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    # The browser, which is opened before that, tells it.
+    browser = tmp_path / "browser"
+    browser.write_text(f"#!/bin/sh\nkill -{end} $PPID\n", encoding="utf-8")
+    browser.chmod(0o700)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    with served(run, "--open") as server:
+        assert server.process.wait(timeout=60) == 0
+
+
+@pytest.mark.slow
 def test_a_run_that_is_being_written_says_how_far_it_is_and_then_shows_its_report(
     tmp_path: Path,
 ) -> None:

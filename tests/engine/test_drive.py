@@ -394,6 +394,35 @@ def test_an_interrupt_where_a_loop_already_runs_ends_in_order() -> None:
     assert output == "done\ninterrupted\n"
 
 
+# The interruption comes when the thread of the run has begun, and nothing in it.
+NOT_BEGUN = """
+import asyncio, os, signal, sys, threading, time
+from asked import asker, job, request
+from helix.engine.drive import run_jobs
+
+def first(*event):
+    sys.settrace(None)
+    threading.settrace(None)
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.5)
+
+async def cell():
+    one, _ = asker(lambda request: print("asked", flush=True))
+    threading.settrace(first)
+    try:
+        run_jobs((job(n, request(n)) for n in range(9)), {"judge": one}, concurrency=1, unit_s=600,
+                 on_done=lambda outcome: print("done", flush=True))
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+asyncio.new_event_loop().run_until_complete(cell())
+"""
+
+
+def test_an_interrupt_before_the_loop_there_has_begun_ends_it_too() -> None:
+    output, _ = _script(NOT_BEGUN).communicate(timeout=LIMIT_S)
+    assert output == "interrupted\n"
+
+
 # A run of 40 units, 4 at once, each asking once or twice; every ask leaves a line in a file.
 RUN = (
     HELD

@@ -34,6 +34,7 @@ from helix.processes.pool import AHEAD, Pool
 from helix.registry import Check, CheckContext, Decision, load
 from helix.runmeta import RunLog
 from helix.work import Work
+from tests.families import gone, watched
 from tests.moments import LIMIT_S, go, hold, until
 from tests.test_evaluate import SCRIPT, SCRIPTED, SUITE, asked
 
@@ -41,13 +42,17 @@ PROCESSES = {"name": "processes", "workers": 2}
 CODE = SUITE[: SUITE.index("  - criterion_id: polite")]
 CHECK = '''\
 """A check that can end the process it runs in, and prints."""
-import os, signal, sys
+import os, signal, sys, time
 from pathlib import Path
 from helix.checks import Decision, check, cite
 
 def died(mark):
     with open(mark, "a") as file:
         file.write("x")
+    if "DEADLY_CHILD" in os.environ:
+        if (child := os.fork()) == 0:
+            time.sleep(600)
+        Path("child").write_text(str(child))
     os.kill(os.getpid(), signal.SIGKILL)
 
 beginnings = Path("beginnings")
@@ -227,6 +232,16 @@ def test_a_worker_that_dies_over_a_trace_is_followed_by_one_that_does_it(here: P
         checks={"modules": ["own_checks.py"]},
     )  # fmt: skip
     assert compared(here / "died") == compared(here / "whole"), err
+
+
+@watched
+def test_a_worker_that_dies_and_leaves_a_child_behind_is_missed_and_the_child_ends_too(
+    here: Path,
+) -> None:
+    ran = run_in(here, "died", *DEADLY, DEADLY="interview-01:1", DEADLY_CHILD="1")
+    _, err = ran.communicate(timeout=LIMIT_S)
+    assert ran.returncode in (0, 1, 3), err
+    assert gone(here / "child")
 
 
 def test_a_worker_that_dies_before_it_has_begun_is_followed_by_one_that_begins(here: Path) -> None:

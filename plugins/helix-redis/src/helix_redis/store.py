@@ -116,9 +116,11 @@ class RedisReplyCache:
 
     def _first(self, key: str, data: bytes) -> Any:
         """Keep data where nothing is; return what is there instead, if anything is."""
-        if self._client.set(self._name(key), data, nx=True):
-            return None
-        return self._client.get(self._name(key))
+        while not self._client.set(self._name(key), data, nx=True):
+            # It may be removed before it is read; then this one can stand.
+            if (standing := self._client.get(self._name(key))) is not None:
+                return standing
+        return None
 
     def _replaced(self, key: str, data: bytes, instead_of: Reply) -> Any:
         """Put data in the place of a reply; return what is there if that is another one."""
