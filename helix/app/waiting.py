@@ -43,8 +43,9 @@ def _asked_here(task: WaitingTask) -> bool:
 
 
 def _here(tray: Tray) -> str:
-    """Return the command that asks what waits in a folder."""
-    folder = [] if Path(tray.folder) == Path(STATE, FOLDER) else [tray.folder]
+    """Return the command that asks what waits, and no question of another run beside it."""
+    asked = tray.copies if tray.idle and tray.copies else tray.folder
+    folder = [] if Path(asked) == Path(STATE, FOLDER) else [asked]
     return f"{shlex.join([*invoked(), 'answer', *folder])} --by NAME"
 
 

@@ -58,13 +58,15 @@ class WaitingTask:
 class Tray:
     """How a folder of tasks stands after a run: what waits, and what the run had no use for.
 
-    `unused` are files that answer no task of it, `idle` unanswered tasks that it did not ask.
+    `unused` are files that answer no task of it, `idle` unanswered tasks that it did not ask;
+    `copies` is the folder of the run that holds what waits, and nothing else.
     """
 
     folder: str
     waiting: tuple[WaitingTask, ...] = ()
     unused: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
+    copies: str | None = None
 
 
 @dataclass(slots=True)
@@ -83,8 +85,8 @@ class Dispatch(Mailbox):
         super().__init__(self._find, self._miss)
         self._own = own
         self.folder, self.seen = folder, _Seen()
-        self._section, self._copies = section, run_dir / FOLDER
-        _clear(self._copies)
+        self._section, self.copies = section, run_dir / FOLDER
+        _clear(self.copies)
 
     def _find(self, request: Request) -> Reply | None:
         key = request.cache_key(PROTOCOL)
@@ -119,8 +121,8 @@ class Dispatch(Mailbox):
                 os.path.lexists(answer) and os.path.lexists(self.folder / name)
             ):
                 atomic_write(self.folder / name, page)
-            self._copies.mkdir(parents=True, exist_ok=True)
-            _keep(self._copies / name, page)
+            self.copies.mkdir(parents=True, exist_ok=True)
+            _keep(self.copies / name, page)
         except OSError as error:
             raise BackendError(
                 f"{self._section}.dir: the task {name} cannot be written: {error}; "
@@ -149,13 +151,20 @@ def open_dispatch(settings: JudgeSettings) -> Dispatch:
 def trays(backends: Iterable[object]) -> tuple[Tray, ...]:
     """Return how the folders of the dispatching backends stand, judge and verifier together."""
     merged: dict[Path, _Seen] = {}
+    copies: dict[Path, str] = {}
     for backend in backends:
         if isinstance(backend, Dispatch):
+            copies[backend.folder] = str(backend.copies)
             seen = merged.setdefault(backend.folder, _Seen())
             seen.asked |= backend.seen.asked
             seen.waiting |= backend.seen.waiting
     return tuple(
-        Tray(str(folder), tuple(seen.waiting.values()), *_strange(folder, seen.asked))
+        Tray(
+            str(folder),
+            tuple(seen.waiting.values()),
+            *_strange(folder, seen.asked),
+            copies=copies[folder],
+        )
         for folder, seen in merged.items()
     )
 

@@ -240,10 +240,15 @@ def test_a_changed_question_is_left_and_names_no_other_place_for_its_answer(
 
 def test_the_copies_in_a_run_are_answered_where_the_questions_lie(desk: Terminal) -> None:
     desk.evaluate("judge.model=m")
-    assert desk.typed([*WALK, *DUE, *STYLE], str(desk.run / "dispatch")).stderr == ""
+    suite = desk.root / "suite.yaml"
+    suite.write_text(SUITE.replace("names the due date", "tells the due date"), encoding="utf-8")
+    done = desk.evaluate("judge.model=m")
+    copies = str(desk.run / "dispatch")
+    assert f" answer {copies} --by NAME\n" in done.stdout, "the first question is of no run now"
+    assert desk.typed([*WALK, *DUE, *STYLE], copies).stderr == ""
     assert len(desk.answers()) == 1
     assert list((desk.run / "dispatch").glob("*.verdict.json")) == []
-    assert "nothing waits" in desk.typed([]).stdout
+    assert "nothing waits" in desk.typed([], copies).stdout
 
 
 def test_an_answer_that_cannot_be_used_is_named_and_replaced(desk: Terminal) -> None:

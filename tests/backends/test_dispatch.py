@@ -223,7 +223,7 @@ def test_an_answer_is_read_with_the_name_of_its_reviewer(desk: Desk) -> None:
     assert reply is not None
     assert (reply.made_by, reply.returned_model) == ("Ada L.", None)
     assert json.loads(reply.text)["verdicts"][0]["result"] == "pass"
-    assert desk.tray == Tray(str(desk.folder))
+    assert desk.tray == Tray(str(desk.folder), copies=str(desk.run / "dispatch"))
 
 
 def test_an_answer_without_its_task_beside_it_is_read_too(desk: Desk) -> None:
