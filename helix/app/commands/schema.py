@@ -86,8 +86,8 @@ def run(argv: Sequence[str]) -> ExitCode:
     """Print one schema, or the names there are."""
     parser = argparse.ArgumentParser(
         prog="helix schema",
-        description="Print the JSON Schema of a file that Helix reads or writes; without NAME, "
-        "list the names. Exits 0, or 2 for an unknown name.",
+        description="Print the JSON Schema of a file that Helix reads or writes, with what each "
+        "field means; without NAME, list the names. Exits 0, or 2 for an unknown name.",
     )
     parser.add_argument("name", metavar="NAME", nargs="?", help="what to print")
     parser.add_argument("--json", action="store_true", help="list the names as JSON")
