@@ -161,7 +161,7 @@ class Criterion(Record):
     severity: Severity | None = None
     """CRIT and HIGH may decide the gate; null is derived from how often it failed."""
     dimension: Dimension = "operation-correctness"
-    """What kind of correctness it is about."""
+    """What is to be right: what is done, with which data, or how it is done."""
     klass: CheckClass | None = Field(default=None, alias="class")
     """Who decides it; null follows from `checkMethod`, else from `codeEval`."""
     check_method: CheckMethod | None = None
@@ -191,11 +191,11 @@ class Criterion(Record):
     discovery: Discovery | None = None
     """How a mined row came about; null in an operator's."""
     scope: Literal["COMMAND", "SKILL", "AGENT"] | None = None
-    """Where its root lies: a command, a skill, or the agent; null is not said."""
+    """Where its root lies: a command, a skill, or the agent; null is not told."""
     variance_mechanism: str | None = None
     """How runs come to differ, in a row about determinism; else null."""
     controls: tuple[Literal["C-SCRIPT", "C-SCHEMA", "C-GATE", "C-GUARD", "C-PIN"], ...] = ()
-    """What holds it in check."""
+    """The controls that hold what it looks for in check."""
     root_cause: (
         Literal[
             "RC-INGEST", "RC-ENV", "RC-LLM-PIN", "RC-RUNMETA", "RC-LATENCY", "RC-SCHEMA",
@@ -203,7 +203,7 @@ class Criterion(Record):
         ]
         | None
     ) = None  # fmt: skip
-    """Its root in METHOD 24; null is not said."""
+    """The root that it looks for, by its name in METHOD 24; null is not told."""
     defect_class: (
         Literal[
             "code-bug", "missing-determinism", "schema-contract-gap", "gate-coverage-gap",
@@ -212,7 +212,7 @@ class Criterion(Record):
         ]
         | None
     ) = None  # fmt: skip
-    """What kind of defect it sees; null is not said."""
+    """What kind of defect it looks for; null is not told."""
     status: Literal["active", "retired"] = "active"
     """retired: no run evaluates it, and its id stays taken."""
     version: int = Field(default=1, ge=1)

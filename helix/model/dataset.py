@@ -44,7 +44,7 @@ class DatasetRow(Shape, frozen=True, kw_only=True):
     split: Part
     """The split that the trace belongs to, for good."""
     why: Why
-    """Why the trace is here."""
+    """Why the trace is here: what its cell came to, what was seen besides, or a person's pick."""
     criterion_id: str | None = None
     """The row of the suite; null for what has none."""
     about: str | None = None

@@ -21,7 +21,7 @@ class Detection(Shape, frozen=True, kw_only=True):
     """One thing that went wrong in a trace (METHOD 50, 51)."""
 
     lens: Lens
-    """What kind of wrong it is."""
+    """What went wrong: the path taken, a tool's result, or context that was missing."""
     kind: str
     """What it is, in a few words that other traces share."""
     text: str
@@ -103,7 +103,7 @@ class Category(Shape, frozen=True, kw_only=True):
     definition: str
     """What it is, in a sentence."""
     lens: Lens
-    """What kind of wrong it is."""
+    """What went wrong: the path taken, a tool's result, or context that was missing."""
     klass: Literal["code", "judge"] = msgspec.field(name="class")
     """Whether code can see it, or a judge has to."""
     fix_or_eval: Route

@@ -50,7 +50,7 @@ class ManifestEntry(Shape, frozen=True, kw_only=True):
     route: str | None
     task: str | None
     flags: tuple[str, ...]
-    """What is odd about the recording: docs/formats.md lists them."""
+    """What is odd about the recording, such as missing-result."""
     fidelity: Fidelity
     """Whether it can carry a judgement."""
     observations: _Count

@@ -24,7 +24,7 @@ class SubjectProfile(Shape, frozen=True, kw_only=True):
     skill: str | None = None
     """The skill that it follows; null is not known."""
     scope: str | None = None
-    """What it may and may not do; null is not known."""
+    """What it may do; null is not known."""
     harness: str = "unknown"
     """What runs it; `unknown` where it cannot be known."""
     version: str | None = None
@@ -57,7 +57,7 @@ class PacketRow(Shape, frozen=True, kw_only=True):
     pass_condition: str = ""
     fail_condition: str = ""
     dimension: str | None = None
-    """What kind of correctness it is about."""
+    """What is to be right: what is done, with which data, or how it is done."""
     judge_inputs: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
     code_finding: str | None = None

@@ -352,7 +352,7 @@ class Scorecard(Whole, frozen=True, kw_only=True):
     """`status`: the worst standing of a judged row, na without one; `criteria`: rows by
     standing."""
     digests: dict[str, str]
-    """SHA-256 of the plan and of the suite as it was compiled."""
+    """SHA-256: `plan` of what decides, `suite` of the suite as it was compiled."""
     usage: UsageTotals
     """What this execution used."""
     skipped_criteria: tuple[str, ...] = ()

@@ -35,7 +35,7 @@ class SubjectRecord(Shape, frozen=True, kw_only=True, omit_defaults=False):
     skill: str | None
     """The skill that it follows; null is not known."""
     scope: str | None
-    """What it may and may not do; null is not known."""
+    """What it may do; null is not known."""
     harness: str
     """What runs it; `unknown` where it cannot be known."""
     version: str | None

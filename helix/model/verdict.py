@@ -78,7 +78,7 @@ class Ref(Shape, frozen=True, kw_only=True):
     scan: Scan | None = None
     """The look that found nothing, or not enough; null where a value is cited."""
     match: MatchKind | None = None
-    """How code found the text there; null until it has looked."""
+    """How code found it: whole, inside, weakly, by the scan, or not (dead); null before."""
     note: str | None = None
     """What the judge says of it; decides nothing."""
 
