@@ -9,17 +9,14 @@ from typing import Any
 
 import msgspec
 
-from helix.app import console
-from helix.app.tried import traces_path
-from helix.errors import ArtifactError, TraceError, UsageError
+from helix.app.traces_of import traces as traces_of
+from helix.errors import ArtifactError, UsageError
 from helix.grounding.lint import Linted, lint
-from helix.ingest import Input
 from helix.model.legacy import read_line
 from helix.model.packet import Premise
 from helix.model.plan import Plan
 from helix.model.trace import Trace
 from helix.model.verdict import MatrixVerdictFile
-from helix.registry import load
 from helix.reports.visible import visible
 from helix.reports.words import counted
 from helix.runs import RunFiles
@@ -49,7 +46,7 @@ def linted(run: str, traces: str | None, format: str, terms: Mapping[str, Sequen
         by_trace.setdefault(line.trajectory_id, []).append(line)
     if not traces:
         raise UsageError(f"add --traces PATH: nothing beside {file} says what was judged")
-    pairs = _paired(by_trace, _traces(traces, format))
+    pairs = _paired(by_trace, traces_of(traces, format))
     return lint(pairs, terms=terms, channels=channels, premises=premises)
 
 
@@ -117,15 +114,3 @@ def _line(file: Path, number: int, data: bytes) -> MatrixVerdictFile:
         return read_line(data)
     except ValueError as error:
         raise ArtifactError(f"{file}, line {number} is damaged: {error}") from None
-
-
-def _traces(traces: str, format: str) -> Iterator[Trace]:
-    try:
-        source = Input.open(traces_path(traces), format, load())
-    except TraceError as error:
-        raise UsageError(str(error).replace("subject.traces", "--traces")) from None
-    for item in source:
-        if isinstance(item, Trace):
-            yield item
-        else:
-            console.tell(visible(f"{item.file}: {item.reason}"))

@@ -7,9 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from helix.app import console
-from helix.app.tried import suite_file, traces_path
-from helix.errors import TraceError, UsageError
-from helix.ingest import Input
+from helix.app.tried import open_traces, suite_file
 from helix.registry import load
 from helix.reports.visible import visible
 from helix.reports.words import counted as words
@@ -35,10 +33,7 @@ def proposed(
     _ = file.suite
     if traces is None:
         return file, propose(file, tools)
-    try:
-        source = Input.open(traces_path(traces), format, load())
-    except TraceError as error:
-        raise UsageError(str(error).replace("subject.traces", "--traces")) from None
+    source = open_traces(traces, format, load())
     seen = Batch()
     for _ in seen.watch(source):
         pass

@@ -18,7 +18,7 @@ from helix.errors import SelectionError, TraceError, UsageError, unknown
 from helix.ingest import Input
 from helix.model.config import SubjectConfig
 from helix.model.trace import Trace
-from helix.registry import load
+from helix.registry import Registry, load
 from helix.reports.visible import visible
 from helix.suite import CompiledRow, CompiledSuite, compile
 from helix.suite import load as load_suite
@@ -53,10 +53,7 @@ class Tried:
             route_field=fields[0] if fields else None,
         )
         suite = compile(load_suite(suite_file(args.suite)), registry)
-        try:
-            source = Input.open(traces_path(args.traces), args.format, registry)
-        except TraceError as error:
-            raise UsageError(str(error).replace("subject.traces", "--traces")) from None
+        source = open_traces(args.traces, args.format, registry)
         inventory = frozenset((*subject.tools, *suite.suite.tools))
         return cls(suite, source, subject, Batch(inventory))
 
@@ -124,6 +121,14 @@ def traces_path(path: str) -> str:
     file = Path(folder) / f"{demo}.jsonl"
     generator.write(file)
     return str(file)
+
+
+def open_traces(path: str, format: str, registry: Registry) -> Input:
+    """Find the traces that `--traces` names; UsageError where it names none."""
+    try:
+        return Input.open(traces_path(path), format, registry)
+    except TraceError as error:
+        raise UsageError(str(error).replace("subject.traces", "--traces")) from None
 
 
 def _demo(given: str, name: str) -> str | None:

@@ -20,7 +20,7 @@ from helix.checks.outcome import (
     unknown_tools,
     worst_told,
 )
-from helix.checks.parameters import Name, PathParam, example
+from helix.checks.parameters import Name, PathParam, as_list, example
 from helix.checks.sentences import Claim, claims
 from helix.checks.sources import Sources, given
 from helix.checks.success import Outcomes, Succeeding
@@ -29,10 +29,6 @@ from helix.fieldpath import parse
 from helix.model.select import Place, select
 from helix.model.trace import Observation, Trace
 from helix.registry import Check, CheckContext, Decision
-
-
-def _listed(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
 
 
 def _base_forms(verbs: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -46,7 +42,7 @@ def _base_forms(verbs: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]
 
 
 Tools = Annotated[
-    tuple[Name, ...], BeforeValidator(_listed, json_schema_input_type=Name | tuple[Name, ...])
+    tuple[Name, ...], BeforeValidator(as_list, json_schema_input_type=Name | tuple[Name, ...])
 ]
 
 

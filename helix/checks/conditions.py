@@ -14,7 +14,15 @@ import msgspec
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
 from helix.checks.evidence import MOST_REFS, exactly, nonfinite, scanned
-from helix.checks.parameters import Names, Params, Pattern, PatternParam, RelativePath, Span
+from helix.checks.parameters import (
+    Names,
+    Params,
+    Pattern,
+    PatternParam,
+    RelativePath,
+    Span,
+    as_list,
+)
 from helix.checks.roles import Role, same_role
 from helix.fieldpath import FieldPath, render_steps
 from helix.model.section import whole
@@ -53,13 +61,9 @@ class Where(Params):
         return self
 
 
-def _listed(value: Any) -> Any:
-    return value if isinstance(value, list | tuple) else (value,)
-
-
 Conditions = Annotated[
     tuple[Where, ...],
-    BeforeValidator(_listed, json_schema_input_type=Where | tuple[Where, ...]),
+    BeforeValidator(as_list, json_schema_input_type=Where | tuple[Where, ...]),
 ]
 
 
@@ -107,7 +111,7 @@ class Selector(Params):
 
 Selectors = Annotated[
     tuple[Selector, ...],
-    BeforeValidator(_listed, json_schema_input_type=Selector | tuple[Selector, ...]),
+    BeforeValidator(as_list, json_schema_input_type=Selector | tuple[Selector, ...]),
     Field(min_length=1),
 ]
 

@@ -158,7 +158,8 @@ def example(**parameters: Any) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [parameters]})
 
 
-def _listed(value: Any) -> Any:
+def as_list(value: Any) -> Any:
+    """Return what may be written alone where a list is taken, as a list of one."""
     return value if isinstance(value, list | tuple) else (value,)
 
 
@@ -178,12 +179,12 @@ RelativePath = Annotated[
 ]
 Paths = Annotated[
     tuple[PathParam, ...],
-    BeforeValidator(_listed, json_schema_input_type=PathParam | tuple[PathParam, ...]),
+    BeforeValidator(as_list, json_schema_input_type=PathParam | tuple[PathParam, ...]),
     Field(min_length=1),
 ]
 RelativePaths = Annotated[
     tuple[RelativePath, ...],
-    BeforeValidator(_listed, json_schema_input_type=RelativePath | tuple[RelativePath, ...]),
+    BeforeValidator(as_list, json_schema_input_type=RelativePath | tuple[RelativePath, ...]),
 ]
 PatternParam = Annotated[
     Pattern,
@@ -200,6 +201,6 @@ SchemaParam = Annotated[
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[
     tuple[Name, ...],
-    BeforeValidator(_listed, json_schema_input_type=Name | tuple[Name, ...]),
+    BeforeValidator(as_list, json_schema_input_type=Name | tuple[Name, ...]),
     Field(min_length=1),
 ]

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from helix.ingest.identity import Ids, derived_id
+from helix.errors import FormatError
+from helix.ingest.identity import Ids, derived_id, normalised_id
 from helix.ingest.pairing import NOT_RECORDED, Call, Pairing, Result, arguments
 from helix.model.trace import TOOL, Message, Observation, Source, Trace
 
@@ -107,6 +108,14 @@ class Conversation:
         if call.result is None:
             self._pairing.call(call)
         return call
+
+    def function_call(self, call: Any, where: str, **parts: Any) -> Call:
+        """Add a call in the shape of OpenAI's chat; FormatError says `where`, for no such call."""
+        function = call.get("function") if isinstance(call, dict) else None
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            raise FormatError(f"{where}: a tool call must have a function with a name")
+        key = normalised_id(call.get("id"))
+        return self.call(key, function["name"], function.get("arguments"), **parts)
 
     def event(self, key: str, name: str, result: Result, **parts: Any) -> Call:
         """Add what was seen or done without being a call of the last message."""

@@ -156,7 +156,7 @@ def test_ten_thousand_calls_are_searched() -> None:
         ({"verbs": {"Cancel": "x"}}, "single words in lower case"),
         ({"verbs": {"cancelled": "x"}}, "write 'cancel'"),
         ({"verbs": {"sent": "x"}}, "write 'send'"),
-        ({"verbs": {"cancel": 7}}, "valid tuple"),
+        ({"verbs": {"cancel": 7}}, "valid string"),
         ({"unmapped": "pass"}, "Input should be 'uncertain'"),
         ({"verb": {}}, "verb"),
     ],

@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import datetime
 import json
+import shlex
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -97,7 +98,7 @@ def _option(word: str) -> tuple[str, Any]:
     """Return the key and value of an option; a value that is JSON is what it says."""
     key, equals, text = word.partition("=")
     if not (key and equals):
-        raise UsageError(f"--option must be KEY=VALUE (got {key})")
+        raise UsageError(f"--option must be KEY=VALUE (got {word})")
     try:
         return key, json.loads(text)
     except ValueError:
@@ -183,8 +184,8 @@ def _verify(args: argparse.Namespace, cache: Cache) -> ExitCode:
     cure = "remove these there by their keys, and they are asked again"
     if isinstance(cache, OnDisk):
         aside = f"{where}.damaged"
-        cure = f"to keep the others: mv {where} {aside} && helix cache merge {aside} --state "
-        cure += args.state
+        words = ["mv", where, aside], ["helix", "cache", "merge", aside, "--state", args.state]
+        cure = "to keep the others: " + " && ".join(map(shlex.join, words))
     many = counted(len(damaged), "reply", "replies")
     raise CacheError(f"{many} of {where} cannot be read; {cure}")
 

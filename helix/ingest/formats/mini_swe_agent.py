@@ -99,7 +99,7 @@ def _take(talk: Conversation, name: str, message: Message, waiting: list[Call]) 
         return []
     start = _time(message)
     if message.get("tool_calls"):
-        return [_function(talk, call, name, start) for call in message["tool_calls"]]
+        return [talk.function_call(call, name, start=start) for call in message["tool_calls"]]
     actions = _extra_of(message).get("actions")
     commands = [a.get("command") for a in actions or () if isinstance(a, dict)]
     if actions is None:
@@ -120,14 +120,6 @@ def _result(
     # Several commands of one turn are answered in their order, one turn each.
     talk.result(result, waiting[:1] if key is None and "returncode" in extra else waiting)
     return waiting[1:] if key is None else [call for call in waiting if call.key != key]
-
-
-def _function(talk: Conversation, call: Any, where: str, start: int | None) -> Call:
-    function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-        raise FormatError(f"{where}: a tool call must have a function with a name")
-    key = normalised_id(call.get("id"))
-    return talk.call(key, function["name"], function.get("arguments"), start=start)
 
 
 def _as_chat(message: Message) -> Message:

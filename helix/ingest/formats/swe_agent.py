@@ -118,7 +118,7 @@ class _Run:
         action = step.get("action")
         if isinstance(calls, list) and calls:
             given = {"result": result} if len(calls) == 1 else {}
-            made = [_function(self._talk, call, name, **given) for call in calls]
+            made = [self._talk.function_call(call, name, **given) for call in calls]
             if len(made) > 1 and result is not None:
                 self._talk.result(result, made)
         elif isinstance(action, str) and action.strip():
@@ -144,7 +144,7 @@ class _Run:
                 continue
             calls, action = message.get("tool_calls"), message.get("action")
             if isinstance(calls, list) and calls:
-                made = [_function(self._talk, call, f"m{at}") for call in calls]
+                made = [self._talk.function_call(call, f"m{at}") for call in calls]
             elif isinstance(action, str) and action.strip():
                 made = [self._talk.call(None, SHELL, {"command": action})]
 
@@ -199,14 +199,6 @@ def _role(message: Message) -> str:
 
 def _said(step: Message) -> str | None:
     return text_of(step.get("response") or step.get("thought"))
-
-
-def _function(talk: Conversation, call: Any, where: str, **parts: Any) -> Call:
-    function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-        raise FormatError(f"{where}: a tool call must have a function with a name")
-    key = normalised_id(call.get("id"))
-    return talk.call(key, function["name"], function.get("arguments"), **parts)
 
 
 def _without_copies(step: Message, known: set[str]) -> tuple[Message, int]:
