@@ -144,6 +144,7 @@ def _answered(task: Unanswered, by: str, at: int, many: int) -> bool:
     if task.fault is not None:
         _tell(f"{task.answer.name} cannot be used and will be replaced: {task.fault}")
     _earlier(request)
+    console.say("\n")
     answer = None
     while answer is None:
         try:
@@ -216,17 +217,14 @@ class _Question:
             _show(["", *self.asked.rows[criterion]])
             with contextlib.suppress(_Again):
                 cell = ask(criterion)
-                wrong = self._wrong(criterion, cell)
+                unseen = cell.get("result") in (None, "cut")  # a review, or no verdict at all
+                nonce = self.request.nonce
+                wrong = [] if unseen else self.asked.wrong(criterion, nonce, cell)
                 if not wrong:
                     return cell
                 _tell("This cannot stand; once more please:")
                 for text in wrong:
                     _tell(f"  {text}")
-
-    def _wrong(self, criterion: str, cell: Cell) -> list[str]:
-        if cell.get("result") in (None, "cut"):
-            return []
-        return self.asked.wrong(criterion, self.request.nonce, cell)
 
     def _cell(self, criterion: str) -> Cell:
         """Ask for a row in the order of the method: terms, evidence, why, and then the result."""
