@@ -83,7 +83,7 @@ advisories: .venv-audit/stamp ## ask whether a package that requirements.lock pi
 		&& touch $@ || echo "pip-audit is not to be had here" >&2
 
 clean: ## remove the environments and caches, not the outputs
-	rm -rf .node .venv .venv-audit .venv-dask .venv-docs .venv-lock .venv-model .venv-redis .hypothesis \
+	rm -rf .node .venv .venv-audit .venv-dask .venv-docs .venv-lock .venv-model .venv-peers .venv-redis .hypothesis \
 		.import_linter_cache .mypy_cache .pytest_cache \
 		.ruff_cache build dist
 

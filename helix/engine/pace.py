@@ -75,22 +75,22 @@ class Pace:
         if self._running < self.admitted and not self._queue:
             self._running += 1
             return
-        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.append(place)
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.append(waiter)
         try:
-            await place
+            await waiter
         except BaseException:
-            if place.done() and not place.cancelled():
+            if waiter.done() and not waiter.cancelled():
                 self._running -= 1
                 self._wake()
             raise
 
     def _wake(self) -> None:
         while self._queue and self._running < self.admitted:
-            place = self._queue.popleft()
-            if not place.done():
+            waiter = self._queue.popleft()
+            if not waiter.done():
                 self._running += 1
-                place.set_result(None)
+                waiter.set_result(None)
 
     async def _time(self, stopped: asyncio.Event, told: Told) -> None:
         turn = self._claim()
