@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 import helix
-from helix.app import failures
+from helix.app import console, failures
 from helix.app.job import note
 from helix.errors import ConfigError, ExitCode, UsageError
 from helix.evaluate import Finished
@@ -24,6 +24,7 @@ from helix.reports.determinism import trend_told
 from helix.reports.discovery import DiscoveryReport
 from helix.reports.run import RunMeta, RunReport, compose
 from helix.reports.stream import RunStream, stream
+from helix.reports.summary import page_note
 from helix.runs import RunFiles
 
 Data = bytes | Iterable[bytes | Leaf]
@@ -82,10 +83,15 @@ def project(
             return item.render(replace(held(), meta=meta))
         file = place_of(item, run_dir, config)
         name = run.name if file is None else file.name
-        return item.render(replace(run, meta=meta, mode=config.mode, name=name))
+        shown = replace(run, meta=meta, mode=config.mode, worst=config.worst, name=name)
+        return item.render(shown)
 
     views = [(item, partial(projected, item)) for item in ordered(wanted)]
-    return _written(run.meta, views, run_dir, config, existing)
+    output, code = _written(run.meta, views, run_dir, config, existing)
+    left_out = page_note(run.scorecard, config.worst)
+    if left_out and any(item.name == "html" for item in wanted):
+        console.tell(f"helix: {left_out}")
+    return output, code
 
 
 def ordered(wanted: Iterable[Renderer]) -> list[Renderer]:

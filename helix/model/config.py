@@ -304,11 +304,12 @@ class RunConfig(Section):
 
 
 class ReportConfig(Section):
-    """Which renderers run, and where each writes."""
+    """Which renderers run, and where each writes; the page lists the `worst` traces, null all."""
 
     out: tuple[str, ...] = ("terminal", "html")
     to: dict[str, str] = {}
     mode: Literal["auto", "single", "directory"] = "auto"
+    worst: int | None = Field(default=10_000, ge=1)
     verbosity: Verbosity = "normal"
 
 

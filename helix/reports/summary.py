@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from helix.model.manifest import LoadFailure
+from helix.model.manifest import LoadFailure, located
 from helix.model.scorecard import CriterionRow, JudgeRecord, Quality, Ratio, Scorecard
 from helix.model.verdict import Scan
 from helix.reports.repeated import flips as flips
@@ -122,9 +122,8 @@ def unreadable(failures: Iterable[LoadFailure]) -> list[tuple[str, str, list[str
     """Return each reason, how many files or records it kept from being read, and their places."""
     found: dict[tuple[str, str], list[str]] = {}
     for failure in failures:
-        place = f"{failure.file}:{failure.line}" if failure.line else failure.file
-        noun = "record" if failure.line else "file"
-        found.setdefault((noun, failure.reason), []).append(place)
+        noun, at = "record" if failure.line else "file", located(failure.file, failure.line)
+        found.setdefault((noun, failure.reason), []).append(at)
     return [(counted(len(at), noun), reason, at) for (noun, reason), at in found.items()]
 
 
@@ -158,6 +157,17 @@ def examined(card: Scorecard) -> str:
     return (
         f"{counted(traces.evaluated, 'trace')} evaluated{of} against "
         f"{counted(len(card.criteria), 'criterion', 'criteria')}{own * card.self_evaluation}"
+    )
+
+
+def page_note(card: Scorecard, worst: int | None) -> str | None:
+    """Return that the page of a run lists its worst traces alone; None where it lists all."""
+    traces = card.cells.total // max(len(card.criteria), 1)
+    if worst is None or traces <= worst:
+        return None
+    return (
+        f"the page counts all {traces:,} traces and lists the {worst:,} worst; "
+        "with report.worst=null it lists all"
     )
 
 

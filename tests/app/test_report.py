@@ -165,6 +165,22 @@ def test_traces_that_moved_are_read_where_traces_says(tmp_path: Path, capsys: Ca
     assert Path(run, "report.html").read_bytes() == before
 
 
+def test_a_page_that_does_not_list_every_trace_is_told_on_the_terminal(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    found = traces(tmp_path / "t.jsonl", a="Hello!", b="Go away.")
+    run = evaluated(tmp_path, "run", found, suite(tmp_path / "s.yaml", *ROWS))
+    capsys.readouterr()
+    told = "the page counts all 2 traces and lists the 1 worst; with report.worst=null it lists all"
+    words = ["report", run, "report.out=[html]"]
+    assert typed(capsys, *words, "report.worst=1") == (0, "", f"helix: {told}\n")
+    page = Path(run, "report.html").read_text(encoding="utf-8")
+    assert "hold the 1 worst trace;" in page
+    for number in ("2", "null"):
+        assert typed(capsys, *words, f"report.worst={number}") == (0, "", "")
+    assert typed(capsys, "report", run, "report.out=[csv]", "report.worst=1") == (0, "", "")
+
+
 def test_a_suite_that_changed_is_told_and_its_words_are_left_out(
     tmp_path: Path, capsys: Captured
 ) -> None:

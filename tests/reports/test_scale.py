@@ -33,7 +33,7 @@ from helix.reports.words import WORST_FIRST
 from tests.labels import page as made
 from tests.reports import runs, sample
 from tests.reports.browsing import written
-from tests.reports.pages import Page
+from tests.reports.pages import Element, Page
 
 COUNT = 14
 LETTERS = dict(zip("fiupn", WORST_FIRST, strict=True))
@@ -204,6 +204,36 @@ def test_the_outline_stands_as_the_run_does_and_holds_no_word_of_it() -> None:
     assert bare.warned == [(text, len(names)) for text, names in whole.warned]
     assert not bare.cut and bare.traces == COUNT
     assert all(cell.entry is None and not cell.refs for t in bare.listed for cell in t.cells)
+
+
+@pytest.mark.parametrize("mode", ["auto", "directory"])
+def test_a_page_lists_the_worst_traces_counts_all_and_says_so(
+    mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("helix.reports.scale.INLINE_TRACES", 2)
+    worst = sample.report(COUNT).worst_first[:3]
+    cut = read(written(runs.replaced(large(mode), worst=3), tmp_path / "cut"))
+    assert [name for row in rows_of(cut) for name in marks(row)] == [view.name for view in worst]
+    parts = [name for name in cut.by_id() if name.startswith("part-")]
+    pages = list((tmp_path / "cut").glob("report/*.html"))
+    assert (len(parts), len(pages)) == ((3, 0) if mode == "auto" else (0, 3))
+    whole = read(written(large(mode), tmp_path / "whole"))
+    for page, told in ((cut, True), (whole, False)):
+        text = " ".join(element.text for element in page.all("p"))
+        assert ("hold the 3 worst traces" in text) is told and f"of {COUNT} traces" in text
+    for name in ("summary", "routes", "itself"):
+        counted, wanted = (
+            [e.text for e in page.elements if _in(e, name) and e.tag in ("b", "small", "td")]
+            for page in (cut, whole)
+        )
+        assert counted == wanted and counted
+    # No link leads to what the page does not hold.
+    linked = {re.search(r"#t(\d+)", a.attributes.get("href", "")) for a in cut.all("a")}
+    assert {int(found[1]) for found in linked if found} == {view.index for view in worst}
+
+
+def _in(element: Element, section: str) -> bool:
+    return any(above.attributes.get("id") == section for above in element.above)
 
 
 def test_no_id_is_a_file_name_and_each_trace_and_repeat_has_its_own(tmp_path: Path) -> None:
