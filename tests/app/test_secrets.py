@@ -36,6 +36,7 @@ def planted(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     put(here, "replies.py", TELLS + "import sys\nsys.stdin.read()\nprint('you sent', KEY)\n")
     put(here, "dies.py", TELLS + "import sys\nsys.exit(f'refused: Bearer {KEY}')\n")
     put(here, "broken.py", TELLS + "raise RuntimeError(KEY)\n")
+    put(here, "repeats.py", TELLS + "def judge(request):\n    return f'you sent {KEY}'\n")
     put(here, "script.py", TELLS + "def judge(request):\n    raise RuntimeError(KEY)\n")
     label = {"trace": "t-1", "criterion": "polite", "label": "pass", "rater": "ann"}
     (here / "labels.jsonl").write_text(json.dumps(label) + "\n", encoding="utf-8")
@@ -68,6 +69,8 @@ COMMANDS = {
     "a judge that dies with it": ["evaluate", *JUDGED, *program("dies.py"), "limits.retries=0"],
     "a function that raises it": ["evaluate", *JUDGED, "judge=scripted", "judge.model=m",
                                   "judge.script=script.py", RENDERERS],
+    "a function that repeats it": ["evaluate", *JUDGED, "judge=scripted", "judge.model=m",
+                                   "judge.script=repeats.py", RENDERERS],
     "a script that cannot be loaded": ["evaluate", *JUDGED, "judge=scripted", "judge.model=m",
                                        "judge.script=broken.py"],
     "a check that raises it": ["evaluate", "subject.traces=good.jsonl", "criteria.file=own.yaml",
