@@ -15,11 +15,10 @@ from pathlib import Path
 
 from helix.engine.asking import ReplyStore
 from helix.engine.budget import ANSWER_TOKENS, MICRO
-from helix.engine.store import DISK, open_store
+from helix.engine.store import DISK, FOLDER, open_store
 from helix.evaluate import survey_run
 from helix.judging import Adjudicated, Line, is_usable
 from helix.model.config import Config
-from helix.model.criterion import Suite
 from helix.model.request import CHARACTERS_PER_TOKEN, NoReply, Pin, Reply, Request
 from helix.planning import Prepared
 from helix.registry import Judge, Registry
@@ -119,17 +118,17 @@ class Estimate:
 _NOBODY = "no judge is asked"
 
 
-def estimate(config: Config, registry: Registry, suite: Suite | None = None) -> Estimate:
+def estimate(config: Config, registry: Registry) -> Estimate:
     """Survey, render the questions, answer them from the cache as far as it goes, and count."""
     today = datetime.datetime.now(datetime.UTC).date()
-    prepared, source, survey = survey_run(config, registry, suite, today=today)
+    prepared, source, survey = survey_run(config, registry, today=today)
     work = Work(prepared, survey, source, Path("."))
-    chosen = sum(1 for entry in survey.entries if entry.selected)
+    chosen = survey.entries.chosen()
     found = Estimate(len(survey.entries), chosen, len(survey.load.failures))
     found.cells = chosen * config.sampling.replicates * len(prepared.rows)
     found.tested = bool(config.quality.tests_command)
     found.questions = _roles(prepared)
-    kept = Path(config.paths.state) / "cache"
+    kept = Path(config.paths.state) / FOLDER
     with contextlib.ExitStack() as stack:
         store = None
         there = kept.is_dir() or config.cache.name != DISK

@@ -190,8 +190,8 @@ def _key(section: str, config: JudgeConfig) -> Finding:
 
 
 def _cache(config: Config) -> Finding:
-    from helix.engine.cache import FOLDER, open_cache
-    from helix.engine.store import DISK
+    from helix.engine.cache import open_cache
+    from helix.engine.store import DISK, FOLDER
 
     if config.cache.name != DISK:
         return _shared_cache(config)

@@ -19,11 +19,11 @@ from typing import Any
 import diskcache
 
 from helix.engine.kept import Kept, decoded, encoded, from_cache
+from helix.engine.store import FOLDER
 from helix.errors import CacheError
 from helix.files import keep_out_of_git
 from helix.model.request import Question, Reply, Request
 
-FOLDER = "cache"
 DATABASE = "cache.db"
 LOCK_WAIT_S = 60.0
 _PROBE = "0" * 64

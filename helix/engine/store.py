@@ -15,6 +15,8 @@ from helix.redaction import redacted
 from helix.registry import CacheSettings, Registry, ReplyCache
 
 DISK: Final = "disk"
+FOLDER: Final = "cache"
+"""Where that cache lies below `paths.state`."""
 
 
 def open_store(config: Config, registry: Registry) -> contextlib.AbstractContextManager[ReplyStore]:

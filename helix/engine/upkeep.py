@@ -17,9 +17,9 @@ from pathlib import Path
 import msgspec
 
 from helix.engine.asking import ReplyStore
-from helix.engine.cache import DATABASE, FOLDER, DiskReplyCache, open_cache
+from helix.engine.cache import DATABASE, DiskReplyCache, open_cache
 from helix.engine.kept import Row, read_row
-from helix.engine.store import Store, open_named
+from helix.engine.store import FOLDER, Store, open_named
 from helix.errors import CacheError, UsageError
 from helix.model.canonical import canonical_bytes, digest_bytes
 from helix.model.request import Question, Reply, Usage

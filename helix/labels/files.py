@@ -85,14 +85,14 @@ def encode(label: Label) -> bytes:
     return encode_line({"schemaVersion": label.schema_version, **plain}) + b"\n"
 
 
-def raise_problems(problems: Sequence[Problem], what: str = "problems in the labels") -> None:
+def raise_problems(problems: Sequence[Problem]) -> None:
     """Raise one LabelError that tells the problems, each with file and row."""
     if not problems:
         return
     told = [str(problem) for problem in problems[:MOST_TOLD]]
     if len(problems) > MOST_TOLD:
         told.append(f"and {len(problems) - MOST_TOLD:,} more")
-    head = f"{len(problems):,} {what}:\n  " if len(problems) > 1 else ""
+    head = f"{len(problems):,} problems in the labels:\n  " if len(problems) > 1 else ""
     raise LabelError(head + "\n  ".join(told))
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from helix.app.cli import main
-from helix.engine.cache import FOLDER, open_cache
+from helix.engine.cache import open_cache
+from helix.engine.store import FOLDER
 from helix.model.request import Reply
 
 
