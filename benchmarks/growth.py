@@ -1,7 +1,9 @@
 """How a run grows: 1,000, 10,000 and 100,000 traces, each run in a process of its own.
 
     python benchmarks/growth.py [--sizes N,N,…] [--only CASE,…]
+    python benchmarks/growth.py --sizes 1000000 --only code
 
+The second takes 3 GB of disk below TMPDIR and five minutes of CPU; the first leaves it out.
 Traces of about 0.6 kB are generated and written one by one. The cases, each as its command:
 
 - code: four code rows, of which a part fails, one cannot decide and one does not apply;
@@ -10,16 +12,19 @@ Traces of about 0.6 kB are generated and written one by one. The cases, each as 
 - html: the page of the run of code rows, made anew.
 
 Printed are traces a second, CPU per trace, the peak of resident memory and what of it is beyond
-that of the same case over ten traces, and the bytes per trace that stay; last, from each size to
-the next, how many times as much CPU it took, and how much more memory. Nothing is asserted.
+that of the same case over ten traces; of code rows, what is resident at most while traces are
+surveyed, evaluated, folded and reported; the bytes per trace that stay; last, from each size to the
+next, how many times as much CPU it took, and how much more memory. Nothing is asserted.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -66,17 +71,22 @@ told = {"code": code, "wall": time.perf_counter() - began, "peak": peak / 1024}
 sys.stderr.write(json.dumps({**told, "cpu": spent.ru_utime + spent.ru_stime}))
 """
 TEN = 10
+ENDS = {"survey": "manifest.jsonl", "evaluate": "verdicts.jsonl", "fold": "scorecard.json"}
+"""The phases of a run, each with the file that is there when it has ended."""
+ON_DISK = 4_000
+"""Bytes a trace that a run of code rows takes at most, its input and spools included."""
 WRITTEN = ("verdicts.jsonl", "manifest.jsonl", "failures.jsonl", "report.html")
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a command over so many traces took: seconds, and MB at the peak."""
+    """What a command over so many traces took: seconds, and MB at the peak, by phase too."""
 
     traces: int
     wall: float
     cpu: float
     peak: float
+    phases: dict[str, float]
 
 
 def commands(folder: Path) -> dict[str, list[str]]:
@@ -109,16 +119,34 @@ def written(folder: Path, traces: int) -> None:
     (folder / "judge.py").write_text(JUDGE, encoding="utf-8")
 
 
-def measured(command: list[str], traces: int) -> Measured:
-    """Carry a command out in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *command],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8", check=True,
-    )  # fmt: skip
-    told = json.loads(done.stderr[done.stderr.rindex("{") :])
+def measured(command: list[str], traces: int, run: Path) -> Measured:
+    """Carry a command out in a process of its own, its run directory looked at meanwhile."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *command], stdout=subprocess.DEVNULL, stderr=errors
+        )
+        phases = sampled(process, run)
+        errors.seek(0)
+        said = errors.read()
+    if process.returncode or "{" not in said:
+        raise SystemExit(said)
+    told = json.loads(said[said.rindex("{") :])
     if told["code"] not in (0, 1, 3):
-        raise SystemExit(done.stderr)
-    return Measured(traces, told["wall"], told["cpu"], told["peak"])
+        raise SystemExit(said)
+    return Measured(traces, told["wall"], told["cpu"], told["peak"], phases)
+
+
+def sampled(process: subprocess.Popen[bytes], run: Path) -> dict[str, float]:
+    """Return the most MB that were resident in each phase, looked at ten times a second."""
+    most: dict[str, float] = {}
+    while process.poll() is None:
+        phase = next((name for name, file in ENDS.items() if not (run / file).exists()), "report")
+        with contextlib.suppress(OSError, StopIteration):
+            status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
+            held = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+            most[phase] = max(most.get(phase, 0), int(held.split()[1]) / 1024)
+        time.sleep(0.1)
+    return most
 
 
 def kept(folder: Path, traces: int) -> Iterator[str]:
@@ -140,6 +168,12 @@ def main() -> None:
     parser.add_argument("--only", default="")
     args = parser.parse_args()
     sizes = [int(size) for size in args.sizes.split(",")]
+    room, free = max(sizes) * ON_DISK, shutil.disk_usage(tempfile.gettempdir()).free
+    if room > free:
+        raise SystemExit(
+            f"TMPDIR must have {room / 1e9:.1f} GB free (got {free / 1e9:.1f} GB in "
+            f"{tempfile.gettempdir()}): name a larger disk, or smaller --sizes"
+        )
     found: dict[str, list[Measured]] = {}
     print(f"{'case':<8}{'traces':>9}{'traces/s':>10}{'CPU ms':>8}{'peak MB':>9}{'beyond':>8}")
     with tempfile.TemporaryDirectory() as name:
@@ -148,10 +182,14 @@ def main() -> None:
             written(folder, size)
             for case, command in commands(folder).items():
                 if not args.only or case in args.only.split(","):
-                    several = [measured(command, size) for _ in range(1 if size > TEN else 3)]
+                    rounds = range(1 if size > TEN else 3)
+                    several = [measured(command, size, folder / case) for _ in rounds]
                     found.setdefault(case, []).append(min(several, key=lambda one: one.cpu))
                     if size != TEN:
                         print(row(case, found[case]), flush=True)
+                        if case == "code":
+                            most = found[case][-1].phases.items()
+                            print("by phase:", ", ".join(f"{n} {mb:.0f} MB" for n, mb in most))
             if size != TEN:
                 print(f"bytes per trace: {', '.join(kept(folder, size))}", flush=True)
     for case, runs in found.items():
