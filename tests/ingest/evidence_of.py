@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from reading_of import read_paths
+
 from helix.model.select import ADDRESSABLE
 from helix.model.trace import Trace
 
@@ -54,3 +56,12 @@ def values(path: Path) -> list[Any]:
         except ValueError:
             continue
     return found
+
+
+def sample(shared: Path, name: str) -> tuple[dict[str, Any], Trace]:
+    """Return a recorded answer of a provider, as its JSON and as the one trace that is read."""
+    path = shared / "traces" / "provider_api_items" / name
+    traces, failures = read_paths(str(path))
+    assert failures == []
+    assert len(traces) == 1
+    return values(path)[0], traces[0]

@@ -53,6 +53,11 @@ def strings(value: Any, at: Steps = ()) -> Iterator[tuple[Steps, str]]:
             yield path, node
 
 
+def leaves(value: Any) -> Iterator[str]:
+    """Every string leaf."""
+    return (text for _, text in strings(value))
+
+
 class Reached:
     """What the paths of some traces reach; `labels` holds what they keep apart."""
 

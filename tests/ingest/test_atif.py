@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from leaves import leaves
 from reading_of import read_bytes, read_paths, read_value
 
 from helix.model.trace import Trace
@@ -95,14 +95,6 @@ def test_messages_calls_and_results_are_those_of_the_json(shared: Path, name: st
         final = value.get("final_metrics", {})
         assert trace.usage.get("promptTokens") == final.get("total_prompt_tokens")
         assert trace.usage.get("costUsd") == final.get("total_cost_usd")
-
-
-def leaves(value: Any) -> Iterator[str]:
-    if isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from leaves(item)
-    elif isinstance(value, str):
-        yield value
 
 
 @pytest.mark.parametrize("name", SAMPLES)

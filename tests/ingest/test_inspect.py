@@ -7,13 +7,13 @@ import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import zstandard
+from leaves import leaves
 from reading_of import read_bytes, read_paths, read_value
 
 from helix.ingest import jsonstream
@@ -90,14 +90,6 @@ def test_messages_calls_and_results_are_those_of_the_samples(shared: Path, name:
         assert trace.task.endswith(f"/{sample['id']}")
         if "uuid" in sample:
             assert trace.id == sample["uuid"]
-
-
-def leaves(value: Any) -> Iterator[str]:
-    if isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from leaves(item)
-    elif isinstance(value, str):
-        yield value
 
 
 def shown(trace: Trace) -> set[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leaves import leaves
 from reading_of import read_bytes, read_paths, read_value
 
 from helix.model.trace import Trace
@@ -82,14 +83,6 @@ def opened(value: Any) -> Any:
     if isinstance(value, list):
         return [opened(item) for item in value]
     return {k: opened(v) for k, v in value.items()} if isinstance(value, dict) else value
-
-
-def leaves(value: Any) -> Iterator[str]:
-    if isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from leaves(item)
-    elif isinstance(value, str):
-        yield value
 
 
 @pytest.mark.parametrize("name", SAMPLES)

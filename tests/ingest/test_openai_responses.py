@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evidence_of import lost, values
-from reading_of import read_bytes, read_paths, read_value
+from evidence_of import lost, sample
+from reading_of import read_bytes, read_value
 
 from helix.ingest import from_dict
-from helix.model.trace import Trace
 
 Item = dict[str, Any]
 # file: (messages, tool calls, other observations, flags)
@@ -28,14 +27,6 @@ SAMPLES: dict[str, tuple[int, int, int, tuple[str, ...]]] = {
     "openai-shell-container-multiturn.1.json": (1, 0, 0, ()),
     "openai-tool-search.1.json": (2, 2, 0, ("missing-result", "paired-by-position")),
 }
-
-
-def sample(shared: Path, name: str) -> tuple[dict[str, Any], Trace]:
-    path = shared / "traces" / "provider_api_items" / name
-    traces, failures = read_paths(str(path))
-    assert failures == []
-    assert len(traces) == 1
-    return values(path)[0], traces[0]
 
 
 @pytest.mark.parametrize("name", SAMPLES)

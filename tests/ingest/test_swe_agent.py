@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leaves import leaves
 from reading_of import read_bytes, read_paths, read_value
 
 from helix.model.trace import Trace
@@ -74,14 +75,6 @@ def test_steps_are_counted_once_though_the_file_holds_them_twice(shared: Path) -
         assert trace.output["response"] == run["info"]["submission"]
         assert trace.output["exitStatus"] == "submitted"
     assert seen == 11
-
-
-def leaves(value: Any) -> Iterator[str]:
-    if isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from leaves(item)
-    elif isinstance(value, str):
-        yield value
 
 
 def test_no_text_is_lost_but_demonstrations(shared: Path) -> None:
