@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,11 @@ from tests.environments import Environments, built, run
 # A property is right or wrong, however busy the machine is.
 settings.register_profile("helix", deadline=None)
 settings.load_profile("helix")
+
+# What a shell starts in the background ignores Ctrl-C, and so would every program that a test
+# starts in order to interrupt it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PROJECT = Path(__file__).resolve().parents[1]
 SHARED = PROJECT.parent / "shared"

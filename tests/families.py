@@ -5,43 +5,44 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
+
+from tests import moments
 
 watched = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="processes are watched by /proc"
 )
 FAMILY = """
 import os, subprocess, sys, time
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 with open(sys.argv[1] + ".part", "w") as note:
     note.write(str(child.pid))
 os.replace(sys.argv[1] + ".part", sys.argv[1])
 """
 """Notes the id of its child in the file that is its first argument; the child holds its streams."""
-RUNAWAY = FAMILY.replace('sleep(60)"]', 'sleep(60)"], start_new_session=True')
+RUNAWAY = FAMILY.replace('sleep(600)"]', 'sleep(600)"], start_new_session=True')
 """The same, with a child that leaves the group of the program."""
 
 
 def gone(note: Path) -> bool:
     """Whether the child that was noted ends soon, waited for while others need the machine."""
     stat = Path(f"/proc/{int(note.read_text(encoding='utf-8'))}/stat")
-    for _ in range(200):
+
+    def ended() -> bool:
         try:
-            if stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z":
-                return True
+            return stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
         except (FileNotFoundError, ProcessLookupError):
             return True
-        time.sleep(0.05)
-    return False
+
+    moments.until(ended)
+    return True
 
 
 def until(note: Path) -> None:
     """Wait until a child is noted."""
-    while not note.exists():
-        time.sleep(0.02)
+    moments.until(note.exists)
 
 
 def alive(note: Path) -> bool:

@@ -13,13 +13,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 from tests.backends.fault_server import NONCE, Answer, Asked, FaultServer, error
+from tests.moments import LIMIT_S
 
 LIMIT = 8
 KILLS = 10
@@ -39,7 +40,7 @@ from helix.model.request import Reply, Unavailable, Usage
 def judge(request):
     messages = [{"role": m.role, "content": m.content} for m in request.messages]
     body = json.dumps({"model": request.pin.model, "messages": messages})
-    connection = http.client.HTTPConnection("127.0.0.1", int(os.environ["JUDGE_PORT"]), timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", int(os.environ["JUDGE_PORT"]), timeout=99)
     try:
         connection.request("POST", "/v1/chat/completions", body)
         answer = connection.getresponse()
@@ -122,15 +123,15 @@ def kept(here: Path, state: str) -> set[str]:
     return {json.loads(json.loads(value)["text"])["nonce"] for (value,) in rows}
 
 
-def kill_at(process: subprocess.Popen[str], server: FaultServer, moment: int) -> None:
-    """Kill a run when the server has been asked so often."""
-    until = time.monotonic() + 120
-    while len(server.asked) < moment:
-        assert process.poll() is None and time.monotonic() < until, process.communicate()[0]
-        time.sleep(0.002)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    time.sleep(0.2)  # What was on its way to the server has now come in.
+def killed_at(moment: int, here: Path, server: FaultServer, state: str, *words: str) -> None:
+    """Start a run and kill it when the server has been asked so often."""
+    started: Future[subprocess.Popen[str]] = Future()
+    server.at(moment, lambda: started.result().kill())
+    started.set_result(start(here, server, state, *words))
+    process = started.result()
+    told, _ = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == -signal.SIGKILL, told
+    server.settle()
 
 
 @pytest.mark.slow
@@ -158,8 +159,8 @@ def test_a_run_killed_at_ten_random_moments_loses_nothing_and_asks_nothing_twice
         kills: list[tuple[int, set[str]]] = [(0, set())]
         for moment in moments:
             began = kills[-1][0]
-            process = start(tmp_path, server, "killed", f"verifier={verifier}")
-            kill_at(process, server, max(moment, began + 1))
+            moment = max(moment, began + 1)
+            killed_at(moment, tmp_path, server, "killed", f"verifier={verifier}")
             there = kept(tmp_path, "killed")
             lost = {nonce_of(asked) for asked in server.asked[began:]} - there
             assert len(lost) <= LIMIT

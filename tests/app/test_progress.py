@@ -21,6 +21,7 @@ from helix.app.progress import Progress, Status, fitted
 from helix.engine.drive import Event, Job
 from helix.engine.meter import Meter
 from helix.model.request import Reply, Usage
+from tests.moments import LIMIT_S, TOLD, until
 
 
 def job(number: int) -> Job[Any]:
@@ -137,9 +138,7 @@ def test_a_terminals_line_is_rewritten_and_a_logs_is_not(
     for event in (BEGIN, *ASKING):
         shown(event)
     line = "0 of 500 traces; waiting for judge 7"
-    until = time.monotonic() + 10
-    while line not in stream.getvalue() and time.monotonic() < until:
-        time.sleep(0.01)
+    until(lambda: line in stream.getvalue())
     shown.close()
     text = stream.getvalue()
     assert line in text
@@ -172,15 +171,23 @@ criteria:
     severity: HIGH
     class: judge
 """
-# Each asks for so long that only an interruption ends it in time; what was asked is noted.
-SLOW = """\
-import asyncio
+# What was asked is noted, and that the run was told to end; an answer waits as the test says.
+WAITING = (
+    TOLD
+    + """
+from pathlib import Path
+from helix.backends.scripted import abstain
+
 async def judge(request):
     with open("asked", "a") as file:
         file.write(request.unit.trace_id + "\\n")
-    await asyncio.sleep({seconds})
-    return dict(__import__("helix.backends.scripted", fromlist=["x"]).abstain(request))
+    if not Path("go").exists():
+        await told()
+        Path("told").touch()
+        await asyncio.sleep({seconds})
+    return dict(abstain(request))
 """
+)
 
 
 @pytest.fixture
@@ -192,8 +199,8 @@ def here(tmp_path: Path) -> Path:
 
 
 def start(here: Path, seconds: float) -> subprocess.Popen[str]:
-    """Start a run in which every answer takes some seconds."""
-    (here / "judge.py").write_text(SLOW.format(seconds=seconds), encoding="utf-8")
+    """Start a run whose answers come so many seconds after it was told to end."""
+    (here / "judge.py").write_text(WAITING.format(seconds=seconds), encoding="utf-8")
     words = ["subject.traces=traces.jsonl", "criteria.file=suite.yaml", "hydra.run.dir=run"]
     judge = ["judge=scripted", "judge.model=m", "judge.script=judge.py", "limits.concurrency=3"]
     return subprocess.Popen(
@@ -212,37 +219,30 @@ def asked(here: Path) -> list[str]:
     return file.read_text(encoding="utf-8").split() if file.exists() else []
 
 
-def wait_for_asks(here: Path, number: int) -> None:
-    """Return when so many questions were asked."""
-    until = time.monotonic() + 30
-    while len(asked(here)) < number:
-        assert time.monotonic() < until, asked(here)
-        time.sleep(0.02)
-
-
 def test_an_interruption_writes_what_was_in_flight_and_the_same_command_goes_on(
     here: Path,
 ) -> None:
-    process = start(here, 1.0)
-    wait_for_asks(here, 3)
+    process = start(here, 0)
+    until(lambda: len(asked(here)) == 3, process)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=30)
+    _, told = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 130, told
     lines = (here / "run" / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == len(asked(here)) == 3
-    again = start(here, 1.0)
-    again.communicate(timeout=60)
+    (here / "go").touch()
+    again = start(here, 0)
+    again.communicate(timeout=LIMIT_S)
     assert again.returncode == 3
     assert sorted(asked(here)) == sorted(f"t{n}" for n in range(12))
 
 
 def test_a_second_interruption_ends_at_once(here: Path) -> None:
     process = start(here, 3_600)
-    wait_for_asks(here, 3)
+    until(lambda: len(asked(here)) == 3, process)
     process.send_signal(signal.SIGINT)
-    time.sleep(0.5)
+    until((here / "told").exists, process)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=10)
+    _, told = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 130, told
     assert not re.search("Traceback|never retrieved", told)

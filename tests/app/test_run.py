@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from helix.app.job import invoked
+from tests.moments import LIMIT_S, TOLD, until
 
 SUITE = """\
 suite: replies
@@ -368,11 +369,15 @@ def test_a_reader_that_goes_away_changes_nothing(here: Path) -> None:
 
 def test_a_terminal_sees_progress_and_is_left_clean(here: Path) -> None:
     pty = pytest.importorskip("pty")
-    script = "import time\n\ndef judge(request):\n    time.sleep(0.3)\n    return {}\n"
+    script = (
+        "import time\nfrom pathlib import Path\n\n"
+        "def judge(request):\n    while not Path('seen').exists():\n        time.sleep(0.01)\n"
+        "    return {}\n"
+    )
     (here / "slow.py").write_text(script, encoding="utf-8")
     given = ["subject.traces=good.jsonl", "criteria.file=judged.yaml", "judge=scripted"]
     leader, follower = pty.openpty()
-    done = subprocess.run(
+    process = subprocess.Popen(
         [
             sys.executable,
             "-m",
@@ -386,19 +391,23 @@ def test_a_terminal_sees_progress_and_is_left_clean(here: Path) -> None:
         env={**os.environ, "CI": "", "TERM": "xterm"},
         stdout=subprocess.DEVNULL,
         stderr=follower,
-        check=False,
     )
     os.close(follower)
-    shown = os.read(leader, 100_000).decode()
+    shown = ""
+    with contextlib.suppress(OSError):  # What the end of the other side is on Linux.
+        while said := os.read(leader, 100_000):
+            shown += said.decode()
+            if "waiting for judge" in shown:
+                (here / "seen").touch()
     os.close(leader)
-    assert done.returncode == 3
+    assert process.wait(timeout=LIMIT_S) == 3
     assert re.search(r"\d of \d traces; waiting for judge \d", shown)
     assert shown.endswith("\x1b[?25h\r\x1b[1A\x1b[2K"), "no line, and the cursor is back"
 
 
 def test_an_interruption_exits_130_and_leaves_an_unfinished_run(here: Path) -> None:
     script = (
-        "import time\n\ndef judge(request):\n    open('asked', 'a').close()\n    time.sleep(1)\n"
+        f"{TOLD}\nasync def judge(request):\n    open('asked', 'a').close()\n    await told()\n"
     )
     (here / "slow.py").write_text(script, encoding="utf-8")
     words = ["subject.traces=good.jsonl", "criteria.file=judged.yaml", "hydra.run.dir=run"]
@@ -410,11 +419,9 @@ def test_an_interruption_exits_130_and_leaves_an_unfinished_run(here: Path) -> N
         stdout=subprocess.PIPE,
         encoding="utf-8",
     )
-    deadline = time.monotonic() + 30
-    while not (here / "asked").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    until((here / "asked").exists, process)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=LIMIT_S)
     assert (process.returncode, out) == (130, "")
     assert "interrupted" in err and "Traceback" not in err
     assert not (here / "run" / "scorecard.json").exists()

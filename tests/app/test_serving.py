@@ -7,8 +7,7 @@ import re
 import shutil
 import signal
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from helix.errors import ArtifactError
 from helix.files import atomic_folder, has_folder
 from helix.reports.underway import Watch, render_underway
 from tests.labels.page import Served, ask, row, running, trace, write_suite, write_traces
+from tests.moments import LIMIT_S, until
 from tests.reports import sample
 from tests.reports.pages import Page
 
@@ -52,13 +52,6 @@ def server(run: Path) -> Iterator[Served]:
     with served(run) as running:
         until(lambda: get(running, "/report.html")[0] == 200)
         yield running
-
-
-def until(met: Callable[[], bool]) -> None:
-    ends = time.monotonic() + 60
-    while not met():
-        assert time.monotonic() < ends, "it did not come to be"
-        time.sleep(0.1)
 
 
 def get(server: Served, path: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
@@ -175,7 +168,7 @@ def test_it_ends_with_zero_and_leaves_the_run_as_it_was(run: Path, end: signal.S
     with served(run) as server:
         get(server, "/")
         server.process.send_signal(end)
-        assert server.process.wait(timeout=30) == 0
+        assert server.process.wait(timeout=LIMIT_S) == 0
     assert {file: file.read_bytes() for file in sorted(run.rglob("*")) if file.is_file()} == before
 
 
@@ -190,7 +183,7 @@ def test_told_to_end_before_it_answers_it_ends_with_zero_too(
     browser.chmod(0o700)
     monkeypatch.setenv("BROWSER", f"{browser} %s")
     with served(run, "--open") as server:
-        assert server.process.wait(timeout=60) == 0
+        assert server.process.wait(timeout=LIMIT_S) == 0
 
 
 @pytest.mark.slow

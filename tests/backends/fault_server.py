@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import contextlib
 import email.utils
+import http.client
 import json
 import re
 import threading
@@ -22,6 +23,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from helix.model.canonical import digest_bytes
+from tests.moments import LIMIT_S, until
 
 SCHEMA = re.compile(r"^Schema of the answer: (.+)$", re.MULTILINE)
 NONCE = re.compile(r'^Put "nonce": "(\w+)" first\.$', re.MULTILINE)
@@ -172,7 +174,8 @@ class FaultServer:
 
     The first `times` requests of a prompt meet the fault (None: all of them), and of all requests
     only every `every`-th; the others are answered with `content`. Each answer takes `delay`
-    seconds. `asked`, `counts` (by prompt digest) and `most_at_once` say what came in.
+    seconds, and none is sent before `together` requests have come in. `asked`, `counts` (by prompt
+    digest) and `most_at_once` say what came in.
     """
 
     def __init__(
@@ -183,10 +186,12 @@ class FaultServer:
         times: int | None = None,
         every: int = 1,
         delay: float = 0.0,
+        together: int = 0,
         port: int = 0,
     ) -> None:
         self._fault, self._content = fault, content
         self._times, self._every, self._delay = times, every, delay
+        self._together, self._acts = together, dict[int, Callable[[], None]]()
         self._port = port
         self.asked: list[Asked] = []
         self.counts: Counter[str] = Counter()
@@ -198,9 +203,21 @@ class FaultServer:
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self._port}/v1"
 
+    def at(self, moment: int, act: Callable[[], None]) -> None:
+        """Have something done when so many requests have come in, before the last is answered."""
+        self._acts[moment] = act
+
+    def settle(self) -> None:
+        """Wait until all that was sent by those who are gone has come in."""
+        last = http.client.HTTPConnection("127.0.0.1", self._port, timeout=LIMIT_S)
+        last.request("GET", "/counts")  # Connections are taken in their order.
+        last.getresponse().read()
+        last.close()
+        until(lambda: not self._connections)
+
     def __enter__(self) -> FaultServer:
         self._thread.start()
-        assert self._ready.wait(10)
+        assert self._ready.wait(LIMIT_S)
         return self
 
     def __exit__(
@@ -210,7 +227,7 @@ class FaultServer:
         at: TracebackType | None,
     ) -> None:
         self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join(10)
+        self._thread.join(LIMIT_S)
 
     async def _serve(self) -> None:
         self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
@@ -253,6 +270,8 @@ class FaultServer:
         try:
             answer = self._answer(json.loads(data), headers.get("authorization"))
             await asyncio.sleep(self._delay)
+            while len(self.asked) < self._together:
+                await asyncio.sleep(0.01)
         finally:
             self._at_once -= 1
         return await self._send(answer, writer)
@@ -270,6 +289,8 @@ class FaultServer:
         self.counts[digest] += 1
         asked = Asked(body, digest, self.counts[digest], authorization)
         self.asked.append(asked)
+        if act := self._acts.pop(len(self.asked), None):
+            act()
         spared = self._times is not None and asked.time > self._times
         if spared or len(self.asked) % self._every:
             return completion(asked, self._content(asked))

@@ -8,13 +8,13 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from helix.app.cli import main
 from tests.improve import bench
+from tests.moments import LIMIT_S, until
 
 SLOW = """\
 import json, os, sys, time
@@ -37,13 +37,10 @@ def test_a_loop_that_is_interrupted_ends_its_programs_and_exits_130(tmp_path: Pa
     ]
     running = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True)
     files = [tmp_path / "pid-mug", tmp_path / "pid-lamp"]
-    for _ in range(1200):
-        if all(file.exists() and file.read_text("utf-8") for file in files):
-            break
-        time.sleep(0.05)
+    until(lambda: all(file.exists() and file.read_text("utf-8") for file in files), running)
     pids = [int(file.read_text("utf-8")) for file in files]
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=60)
+    _, said = running.communicate(timeout=LIMIT_S)
     assert running.returncode == 130, said
     assert b"the same command goes on" in said
     for pid in pids:

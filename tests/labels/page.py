@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.moments import LIMIT_S
+
 MARKUP = "</span><script>document.title='taken'</script><img src=x onerror=document.title='taken'>"
 HOSTILE = {
     "markup": MARKUP,
@@ -98,7 +100,7 @@ class Served:
 
     def ready(self) -> None:
         """Wait until it answers."""
-        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT_S)
         line.request("GET", "/")
         assert line.getresponse().status == 403
         line.close()
@@ -113,7 +115,7 @@ def ask(
     server: Served, path: str, method: str = "GET", body: bytes | None = None, **headers: str
 ) -> tuple[int, dict[str, str], bytes]:
     """Send exactly these headers, the page's own Host unless another is given."""
-    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=LIMIT_S)
     named = {key.replace("_", "-"): value for key, value in headers.items()}
     line.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
     for key, value in {"Host": f"127.0.0.1:{server.port}", **named}.items():
@@ -145,7 +147,7 @@ def running(*arguments: str) -> Iterator[Served]:
         yield Served(process, address)
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=LIMIT_S)
         process.stdout.close()
         process.stderr.close()
 

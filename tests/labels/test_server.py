@@ -24,6 +24,7 @@ from tests.labels.page import (
     write_suite,
     write_traces,
 )
+from tests.moments import LIMIT_S
 
 pytest.importorskip("uvicorn", reason="the extra `serve` is not installed")
 pytest.importorskip("starlette", reason="the extra `serve` is not installed")
@@ -138,7 +139,7 @@ def test_requests_that_never_end_keep_nobody_waiting(folder: Path) -> None:
                 line.sendall("\r\n".join(["POST /undo HTTP/1.1", *lines]).encode("ascii"))
         assert ask(server, "/cell/0", **own(server))[0] == 200
         server.process.terminate()
-        assert server.process.wait(timeout=20) == 0
+        assert server.process.wait(timeout=LIMIT_S) == 0
 
 
 def test_a_post_by_cookie_must_say_its_origin(server: Served) -> None:
@@ -272,6 +273,6 @@ def test_one_file_has_one_rater_at_a_time(server: Served, folder: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "helix", "labels", "serve", "--traces", folder / "traces.jsonl",
          "--suite", folder / "suite.yaml", "--labels", folder / "ada.jsonl", "--rater", "ada"],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=LIMIT_S, check=False,
     )  # fmt: skip
     assert ran.returncode == 2 and "is being labelled in by another process" in ran.stderr

@@ -14,6 +14,7 @@ import helix.labels
 from helix.app.commands import labels as command
 from helix.errors import LabelError, SelectionError, UsageError
 from tests.labels.page import row, served, trace, write_suite, write_traces
+from tests.moments import LIMIT_S
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ def test_it_says_how_far_the_rater_is_at_the_start_and_at_the_end(folder: Path) 
     with served(folder) as running:
         running.ready()
         running.process.terminate()
-        assert running.process.wait(timeout=20) == 0
+        assert running.process.wait(timeout=LIMIT_S) == 0
         assert running.process.stderr is not None
         told = running.process.stderr.read()
     assert "the last line was cut off before it was saved, and is gone" in told
