@@ -1,4 +1,4 @@
-"""How a program that was started in a session of its own is ended, and how its end is told.
+"""How a program that was started in a session of its own is ended, and what is told of it.
 
 A program that ends may leave children behind; its group outlives it and is killed as a whole.
 """
@@ -8,9 +8,12 @@ from __future__ import annotations
 import asyncio.subprocess
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
+
+_SPACE = re.compile(rb"\s+")
 
 
 def kill_group(program: subprocess.Popen[bytes] | asyncio.subprocess.Process) -> None:
@@ -24,6 +27,16 @@ def kill_group(program: subprocess.Popen[bytes] | asyncio.subprocess.Process) ->
             program.kill()
         else:
             os.killpg(program.pid, signal.SIGKILL)
+
+
+def keep_end(said: bytearray, most: int) -> None:
+    """Cut what a program said to `most` bytes of its end, behind white space.
+
+    So no part of a secret is left at the cut, where nobody would know it for one.
+    """
+    if len(said) > most:
+        space = _SPACE.search(said, len(said) - most)
+        del said[: space.end() if space else len(said)]
 
 
 def how_ended(status: int) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helix.children import how_ended, kill_group
+from helix.children import how_ended, keep_end, kill_group
 from tests.families import FAMILY, gone, until, watched
 
 
@@ -65,3 +65,18 @@ def test_where_nothing_is_left_nothing_is_killed() -> None:
 )
 def test_an_end_is_told_by_its_status_or_its_signal(status: int, told: str) -> None:
     assert how_ended(status) == told
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (b"short", b"short"),
+        (b"key=hunter22 is wrong", b"is wrong"),
+        (b"key=hunter22\n   no", b"no"),
+        (b"a" * 40, b""),
+    ],
+)
+def test_what_is_kept_of_an_end_begins_behind_white_space(said: bytes, kept: bytes) -> None:
+    end = bytearray(said)
+    keep_end(end, 12)
+    assert bytes(end) == kept

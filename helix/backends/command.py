@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from helix.backends.settings import section_of
-from helix.children import how_ended, kill_group
+from helix.children import how_ended, keep_end, kill_group
 from helix.errors import ConfigError
 from helix.model.request import Reply, Request, Unavailable
 from helix.redaction import redacted
@@ -128,13 +128,11 @@ async def _read(stream: asyncio.StreamReader) -> bytes:
 
 
 async def _end_of(stream: asyncio.StreamReader) -> bytes:
-    end = b""
+    end = bytearray()
     while part := await stream.read(65_536):
         end += part
-        if len(end) > KEPT_BYTES:
-            # Up to a space, so that no part of a secret stands at the cut.
-            end = end[-KEPT_BYTES:].partition(b" ")[2]
-    return end
+        keep_end(end, KEPT_BYTES)
+    return bytes(end)
 
 
 async def _killed(process: asyncio.subprocess.Process) -> None:

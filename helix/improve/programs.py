@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import IO
 
-from helix.children import how_ended, kill_group
+from helix.children import how_ended, keep_end, kill_group
 from helix.redaction import redacted
 
 MOST_BYTES = 64_000_000
@@ -128,4 +128,4 @@ class _Talk:
         with contextlib.suppress(OSError, ValueError), stderr:
             while part := stderr.read1(65_536):  # type: ignore[attr-defined]
                 self.complaint += part
-                del self.complaint[:-TOLD_BYTES]
+                keep_end(self.complaint, TOLD_BYTES)

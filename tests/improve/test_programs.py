@@ -45,6 +45,17 @@ def test_a_program_that_is_not_there_is_told() -> None:
         Programs().run(["no-such-program-anywhere"], b"", 30)
 
 
+def test_no_part_of_a_secret_is_told_where_what_was_said_is_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TOY_API_KEY", "a-long-secret-value")
+    cut = programs.TOLD_BYTES - len("long-secret-value") - len("end")
+    says = f"import os, sys; sys.stderr.write(os.environ['TOY_API_KEY'] + ' ' * {cut} + 'end')"
+    with pytest.raises(ProgramError) as caught:
+        Programs().run(python(f"{says}; sys.exit(1)"), b"", 30)
+    assert str(caught.value).endswith("exited with status 1: end")
+
+
 def test_a_secret_of_the_environment_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOY_API_KEY", "a-long-secret-value")
     with pytest.raises(ProgramError) as caught:
