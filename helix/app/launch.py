@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
+import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,6 +27,7 @@ from helix.app.plugins import config_folders
 from helix.app.quoting import quoted, readable
 from helix.errors import ConfigError, ExitCode, UsageError, worst
 from helix.model.config import Config
+from helix.redaction import redacted
 
 REFUSED_FLAGS = {
     "experimental_rerun": "--experimental-rerun is refused: it would unpickle a file",
@@ -39,7 +42,8 @@ def run(command: str, argv: Sequence[str]) -> ExitCode:
     added = ["--config-dir", args.config_dir] if args.config_dir else []
     with composing.opened(command, [*config_folders(), *added[1:]]) as hydra:
         if args.shell_completion:
-            hydra.shell_completion(command, args.overrides)
+            with _printing():
+                hydra.shell_completion(command, args.overrides)
             return ExitCode.PASS
         groups = [g for g in hydra.config_loader.list_groups("") if g != "hydra"]
         overrides = composing.typed(args.overrides, groups, multirun=args.multirun)
@@ -106,7 +110,7 @@ def _show(hydra: Hydra, command: str, args: argparse.Namespace, words: Sequence[
     composing.compose(hydra, command, words)
     args.overrides = list(words)
     try:
-        with composing.as_config_error():
+        with composing.as_config_error(), _printing():
             if args.cfg:
                 hydra.show_cfg(command, args.overrides, args.cfg, args.package, args.resolve)
             elif args.info:
@@ -117,6 +121,17 @@ def _show(hydra: Hydra, command: str, args: argparse.Namespace, words: Sequence[
         # Hydra has said why; its status 1 would read as a gate that fails.
         return ExitCode.USAGE
     return ExitCode.PASS
+
+
+@contextlib.contextmanager
+def _printing() -> Iterator[None]:
+    """Say what Hydra prints as everything is said: without secrets, and to nobody who went away."""
+    told = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(told):
+            yield
+    finally:
+        console.say(redacted(told.getvalue()))
 
 
 def _single(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -273,3 +274,13 @@ def test_what_hydra_can_show_is_shown(capsys: pytest.CaptureFixture[str]) -> Non
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "main" in done.stdout
+
+
+@pytest.mark.parametrize("shown", [["--info", "defaults"], ["--cfg", "all"]])
+def test_what_is_shown_to_a_reader_that_went_away_is_no_error(shown: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = [sys.executable, "-m", "helix", "evaluate", *shown]
+    with open(writing, "wb") as pipe:
+        done = subprocess.run(words, stdout=pipe, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")

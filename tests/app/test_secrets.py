@@ -80,6 +80,8 @@ COMMANDS = {
     "checks that cannot be loaded": ["evaluate", "subject.traces=good.jsonl",
                                      "criteria.file=own.yaml", "checks.modules=broken.py"],
     "a sweep": ["evaluate", "-m", *JUDGED, *program("replies.py"), "sampling.seed=1,2"],
+    "a configuration that is printed": ["evaluate", *JUDGED, "--cfg", "job", "--resolve",
+                                        "subject.purpose=${oc.env:DESK_API_KEY}"],
     "discover": ["discover", *READ, *program("replies.py")],
     "discover with a reader that dies": ["discover", *READ,
                                          *program("dies.py"), "limits.retries=0"],
