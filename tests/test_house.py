@@ -27,6 +27,13 @@ APART = sorted(
 """The locks of what is installed beside Helix, or without it."""
 MODULES = sorted((ROOT / "helix").rglob("*.py"))
 
+FRONTS = sorted(
+    ".".join(path.parent.relative_to(ROOT).parts)
+    for path in (ROOT / "helix").glob("*/**/__init__.py")
+    if "__all__ = [" in path.read_text(encoding="utf-8")
+)
+"""The packages that bring names together, but for `helix` itself, which loads its own late."""
+
 MODULE_LINES = 400
 FUNCTION_LINES = 40
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "base", "manager"}
@@ -169,6 +176,21 @@ def test_every_public_name_is_in_all_and_can_be_had() -> None:
     names = helix.__all__
     assert names == sorted(set(names))
     assert [name for name in names if not hasattr(helix, name)] == []
+
+
+@pytest.mark.parametrize("name", FRONTS)
+def test_all_is_what_the_front_of_a_package_brings_together(name: str) -> None:
+    package = importlib.import_module(name)
+    body = ast.parse(Path(str(package.__file__)).read_text(encoding="utf-8")).body
+    brought = {
+        alias.asname or alias.name
+        for node in body
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("helix")
+        for alias in node.names
+    }
+    made = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    public = sorted(one for one in brought | made if not one.startswith("_"))
+    assert sorted(package.__all__) == public
 
 
 def test_every_requirement_says_why_it_is_there() -> None:
