@@ -33,6 +33,7 @@ PLAN_FIRST = (
     "subject",
 )
 ABSENT: Final = object()
+FEW: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,13 +246,19 @@ def _change(before: CellView, after: CellView) -> Change:
 
 
 def _paired(rows: Iterable[_Row]) -> Paired:
-    clusters: dict[int, array[int]] = {}
+    clusters: dict[int, tuple[int, ...] | array[int]] = {}
+    alike: dict[tuple[int, ...], tuple[int, ...]] = {}
     for row in rows:
         for task, gap in zip(row.tasks, row.gaps, strict=True):
-            held = clusters.get(task)
-            if held is None:
-                held = clusters[task] = array("b")
-            held.append(gap)
+            held = clusters.get(task, ())
+            if isinstance(held, array):
+                held.append(gap)
+            elif len(held) < FEW:
+                # Most tasks have one trace, and share what they say with others.
+                longer = (*held, gap)
+                clusters[task] = alike.setdefault(longer, longer)
+            else:
+                clusters[task] = array("b", (*held, gap))
     counts = Counter(gap for held in clusters.values() for gap in held)
     test = mcnemar(counts[-1], counts[1])
     exact = None if test is None else test.exact_p

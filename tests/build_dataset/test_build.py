@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,37 @@ def test_a_cell_that_fails_in_one_run_is_no_passing_one_of_another(tmp_path: Pat
     two = evaluated(tmp_path, "b", booked(number))
     with pytest.raises(TraceError, match="two runs speak of different traces"):
         built(tmp_path, one, two, include=["failing", "passing"], pick=["t-*"])
+
+
+def test_a_trace_more_takes_little_of_its_size_in_memory(tmp_path: Path) -> None:
+    def peak(count: int) -> int:
+        traces = [booked(n, fails=n % 3 == 0, state=None) for n in range(count)]
+        for trace in traces:
+            trace.output["notes"] = "It is written. " * 1_000
+        run = evaluated(tmp_path, f"of-{count}", *traces)
+        del traces
+        tracemalloc.start()
+        try:
+            found = built(tmp_path, run, name=f"of-{count}", include=["uncertain", "passing"])
+            taken = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert found.figures.traces == count
+        return taken
+
+    few, many = 100, 300
+    built(tmp_path, evaluated(tmp_path, "first", booked(1, fails=True)))  # What is loaded once.
+    assert (peak(many) - peak(few)) / (many - few) < 1_000
+
+
+def test_what_a_killed_build_left_is_cleared_and_nothing_is_left_beside(
+    tmp_path: Path, run: Path
+) -> None:
+    folder = built(tmp_path, run).folder
+    before = files(folder)
+    (folder / f".scratch.{'0' * 12}.tmp").write_bytes(b"half")
+    built(tmp_path, run)
+    assert files(folder) == before
 
 
 def test_hand_picked_traces_come_from_runs_or_from_files(tmp_path: Path, run: Path) -> None:
