@@ -28,7 +28,7 @@ class DecisionLine(Shape, frozen=True, kw_only=True):
     trace: str
     """The id of the trace."""
     kind: DecisionKind
-    """Text left out, a trace skipped, a reply mended, refused or asked for again, a cell taken back."""
+    """Text left out, a trace skipped, a reply mended, refused or asked anew, a cell taken back."""
     cause: str | None = None
     """The cause that it leads to; null for none."""
     text: str | None = None
