@@ -103,7 +103,6 @@ def merge(folders: Sequence[str | Path], out: str | Path) -> Merged:
     """
     shards = _shards(folders)
     survey = _survey(shards)
-    order = {entry.id: entry.ordinal for entry in survey.entries}
     first, folder = shards[0], Path(out)
     plan = from_data(first.plan.fold or {})
     _check_whole(shards, plan.replicates)
@@ -118,7 +117,7 @@ def merge(folders: Sequence[str | Path], out: str | Path) -> Merged:
         if subject.exists():
             atomic_write(folder / "subject.json", subject.read_bytes())
         for name, owner in OWNERS.items():
-            _merge_lines(shards, folder, name, owner, order)
+            _merge_lines(shards, folder, name, owner, survey.entries)
         card = fold(plan, survey, RunFiles(folder).lines(), _usage(shards))
         card = with_tests(card, _tests(shards, folder))
         code = exit_code(card.run_verdict, advisory=first.plan.runs.get("exit") == "advisory")
@@ -208,24 +207,22 @@ def _same(entry: ManifestEntry) -> tuple[Any, ...]:
 
 
 def _merge_lines(
-    shards: Sequence[Shard], folder: Path, name: str, owner: str, order: dict[str, int]
+    shards: Sequence[Shard], folder: Path, name: str, owner: str, entries: Manifest
 ) -> None:
     """Copy a line artifact of all shards into the plan's order, byte for byte."""
-    streams = [_placed(shard, name, owner, order) for shard in shards]
+    streams = [_placed(shard, name, owner, entries) for shard in shards]
     with atomic_writer(folder / name) as target:
         for _, line in heapq.merge(*streams, key=lambda pair: pair[0]):
             target.write(line)
 
 
-def _placed(
-    shard: Shard, name: str, owner: str, order: dict[str, int]
-) -> Iterator[tuple[int, bytes]]:
+def _placed(shard: Shard, name: str, owner: str, entries: Manifest) -> Iterator[tuple[int, bytes]]:
     path, before = shard.files.folder / name, -1
     try:
         with open(path, "rb") as lines:
             for number, line in enumerate(lines, 1):
                 try:
-                    at = order[decode_line(line, dict)[owner]]
+                    at = _ordinal(entries, decode_line(line, dict)[owner])
                 except (ValueError, KeyError, TypeError) as error:
                     raise ArtifactError(f"{path}, line {number} is damaged: {error}") from None
                 if at < before or not line.endswith(b"\n"):
@@ -234,6 +231,13 @@ def _placed(
                 yield at, line
     except OSError as error:
         raise ArtifactError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _ordinal(entries: Manifest, trace: str) -> int:
+    entry = entries.find(trace)
+    if entry is None:
+        raise KeyError(trace)
+    return entry.ordinal
 
 
 def _check_whole(shards: Sequence[Shard], replicates: int) -> None:
