@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 import shutil
 import socket
 import subprocess
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,10 @@ from typing import Any
 from helix.model.config import CacheConfig
 from helix.model.request import Reply, Usage
 from helix.registry import CacheSettings, load
+from tests.moments import until
 
 PROGRAM = shutil.which("redis-server")
 SAFE = ("--appendonly", "yes", "--appendfsync", "always", "--save", "")
-WAIT_S = 30.0
 KEY = "a" * 64
 WHOLE = Reply('a "reply"\n\0 with \ud800 and é', "length", "m-1", "thought", Usage(1, None, 3))
 
@@ -51,14 +52,20 @@ class RedisServer:
         assert PROGRAM is not None
         given = ["--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.folder)]
         with open(self.folder / "log", "ab") as log:
+            before = log.tell()
             self._process = subprocess.Popen(
                 [PROGRAM, *given, *self._words], stdout=log, stderr=log
             )
-        until = time.monotonic() + WAIT_S
-        while not self._answers():
-            said = (self.folder / "log").read_text("utf-8", "replace")
-            assert self._process.poll() is None and time.monotonic() < until, said
-            time.sleep(0.02)
+
+        def said() -> bytes:
+            return (self.folder / "log").read_bytes()[before:]
+
+        try:
+            # Another's server may answer on a port that this one did not get.
+            until(lambda: b"Ready to accept" in said() and self._answers(), self._process)
+        except AssertionError as error:
+            error.add_note(said().decode("utf-8", "replace"))
+            raise
 
     def kill(self) -> None:
         """End the process as a power cut would."""
@@ -79,9 +86,12 @@ class RedisServer:
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    """A port that is free, and that the system gives to nobody who asks for any."""
+    while True:
+        port = random.SystemRandom().randrange(15_000, 30_000)
+        with contextlib.suppress(OSError), socket.socket() as found:
+            found.bind(("127.0.0.1", port))
+            return port
 
 
 def opened(server: RedisServer, **options: Any) -> Any:

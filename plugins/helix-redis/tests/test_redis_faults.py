@@ -24,6 +24,7 @@ from redis_server import KEY, PROGRAM, WHOLE, RedisServer, free_port, opened, se
 from helix.errors import CacheError, ConfigError, HelixError
 from helix.model.request import Reply
 from helix.registry import load
+from tests.moments import until
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="redis-server is not installed")
 Start = Callable[..., RedisServer]
@@ -52,7 +53,7 @@ def refused_by_one_that_says(line: bytes) -> str:
         threading.Thread(target=talk, daemon=True).start()
         address = f"redis://127.0.0.1:{server.getsockname()[1]}"
         with pytest.raises(CacheError) as caught:
-            load().get("caches", "redis").open(settings({"address": address, "timeout": 2}))
+            load().get("caches", "redis").open(settings({"address": address, "timeout": 60}))
     return str(caught.value)
 
 
@@ -202,18 +203,15 @@ def test_a_server_that_cannot_save_is_told(started: Start) -> None:
     with pytest.raises(redis.ResponseError):
         client.save()
     client.bgsave()
-    for _ in range(200):
-        if client.info("persistence")["rdb_last_bgsave_status"] == "err":
-            break
-        threading.Event().wait(0.05)
+    until(lambda: client.info("persistence")["rdb_last_bgsave_status"] == "err")
     assert "it takes no writes because it cannot save them" in refused(server)
 
 
 def test_a_server_that_stops_answering_in_the_middle_is_told(server: RedisServer) -> None:
-    with opened(server, timeout=0.2) as cache:
+    with opened(server, timeout=2) as cache:
         os.kill(server.pid, signal.SIGSTOP)
         try:
-            with pytest.raises(CacheError, match=r"it does not answer within 0\.2 s"):
+            with pytest.raises(CacheError, match="it does not answer within 2 s"):
                 cache.put(KEY, WHOLE)
         finally:
             os.kill(server.pid, signal.SIGCONT)

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -93,13 +92,8 @@ def test_a_server_killed_in_the_middle_ends_the_run_and_the_same_command_goes_on
         ended(start(here, judge, "whole"))
     whole = compared(here / "whole")
     with FaultServer(content=content, delay=0.02) as judge:
-        process = start(here, judge, "run", *shared(server))
-        until = time.monotonic() + 60
-        while len(judge.asked) < TRACES // 3:
-            assert process.poll() is None and time.monotonic() < until, process.communicate()[0]
-            time.sleep(0.002)
-        server.kill()
-        said = ended(process, 4)
+        judge.at(TRACES // 3, server.kill)
+        said = ended(start(here, judge, "run", *shared(server)), 4)
         assert f"the reply cache at {server.address} (db 0): it cannot be reached: " in said
         assert "Traceback" not in said
         done = (here / "run" / "verdicts.jsonl").read_bytes().splitlines()
@@ -140,7 +134,8 @@ def test_shards_that_share_a_server_ask_each_question_once_and_the_whole_run_ask
 
 
 def test_of_two_runs_at_once_one_reply_stands_under_both(here: Path, server: RedisServer) -> None:
-    with FaultServer(content=counted(), delay=0.05) as judge:
+    # Nobody is answered before both have asked.
+    with FaultServer(content=counted(), together=2 * LIMIT) as judge:
         words = (*shared(server), "paths.state=one"), (*shared(server), "paths.state=other")
         runs = [
             start(here, judge, run, *given)

@@ -28,6 +28,7 @@ from helix.model.canonical import digest_bytes
 from helix.model.request import Pin, Question, Reply, Unit
 from helix.registry import load
 from helix.testing import cache_conforms
+from tests.moments import LIMIT_S
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="redis-server is not installed")
 ASKED = Question(
@@ -118,7 +119,7 @@ def test_a_key_that_is_not_text_is_named(server: RedisServer) -> None:
 
 def test_of_many_who_ask_at_once_exactly_one_reply_stands_for_all(server: RedisServer) -> None:
     threads, keys = 8, [f"{n:064x}" for n in range(60)]
-    begin = threading.Barrier(threads)
+    begin = threading.Barrier(threads, timeout=LIMIT_S)
 
     def ask(name: int) -> list[str]:
         # Each begins at another key, so that each comes first somewhere.
@@ -138,7 +139,7 @@ def test_of_many_who_ask_at_once_exactly_one_reply_stands_for_all(server: RedisS
 
 def test_of_many_who_replace_one_reply_at_once_exactly_one_does(server: RedisServer) -> None:
     threads, keys = 8, [f"{n:064x}" for n in range(30)]
-    begin = threading.Barrier(threads)
+    begin = threading.Barrier(threads, timeout=LIMIT_S)
     with opened(server) as cache:
         broken = [(key, cache.put(key, Reply("broken")), cache.get(key))[2] for key in keys]
 
@@ -189,7 +190,7 @@ def test_two_processes_that_race_on_the_same_keys_use_the_same_replies(server: R
         assert racer.stdin is not None
         racer.stdin.write("go\n")
         racer.stdin.flush()
-    said = [racer.communicate(timeout=60)[0].splitlines() for racer in racers]
+    said = [racer.communicate(timeout=LIMIT_S)[0].splitlines() for racer in racers]
     assert said[0] == said[1] and len(said[0]) == 300
 
 
