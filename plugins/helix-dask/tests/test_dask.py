@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -14,6 +15,9 @@ import pytest
 
 pytest.importorskip("distributed", reason="distributed is not installed: helix-dask is not tested")
 pytest.importorskip("helix_dask", reason="helix-dask is not installed")
+
+from distributed import Client, LocalCluster
+from helix_dask.jobs import shards_for
 
 from helix.app.recordings import export
 from helix.audit.masking import COMPARED, masked
@@ -99,6 +103,20 @@ def test_a_worker_killed_in_the_middle_costs_the_calls_under_way_alone(here: Pat
         assert server.most_at_once <= 2 * LIMIT
     assert len(set((here / "asking").read_text(encoding="utf-8").split())) >= 2
     assert compared(here / "killed-run") == whole
+
+
+def test_every_worker_of_a_cluster_has_four_shards_where_none_are_asked_for() -> None:
+    async def counted() -> int:
+        async with (
+            LocalCluster(
+                n_workers=7, threads_per_worker=1, processes=False,
+                dashboard_address=None, asynchronous=True,
+            ) as cluster,
+            Client(cluster, asynchronous=True) as client,
+        ):  # fmt: skip
+            return await shards_for(client)
+
+    assert asyncio.run(counted()) == 4 * 7
 
 
 def test_repeats_and_a_sample_are_those_of_the_local_run(here: Path) -> None:

@@ -86,8 +86,7 @@ class Shards:
             )
             address = await self._stack.enter_async_context(cluster)
         client = await self._stack.enter_async_context(Client(address, asynchronous=True))
-        workers = len(client.scheduler_info()["workers"]) or 1
-        count = self._options["shards"] or EACH * workers
+        count = self._options["shards"] or await shards_for(client)
         wanted = {share(name, count) for name in self._ordinals}
         name = uuid4().hex
         futures = [
@@ -189,3 +188,11 @@ def _raised(kind: str, text: str) -> HelixError:
     if isinstance(found, type) and issubclass(found, HelixError):
         return found(text)
     return ExecutorError(text)
+
+
+async def shards_for(client: Client) -> int:
+    """Return how many shards keep the workers of a cluster busy to the end.
+
+    What a client tells of its scheduler names few or no workers; `ncores` asks for all of them.
+    """
+    return EACH * (len(await client.ncores()) or 1)
