@@ -60,7 +60,7 @@ class Scanner:
 
     def __init__(self, stream: BinaryIO, file: str, *, line: int = 0) -> None:
         self._stream, self._file = stream, file
-        self._buffer, self._at = b"", 0
+        self._buffer, self._at = bytearray(), 0
         self._line, self._byte, self._fresh = line or 1, 0, not line
         while len(self._buffer) < len(BOM) and self._more():
             pass
@@ -81,8 +81,10 @@ class Scanner:
         """Take the value that starts here; raise Fault where there is none or it does not end."""
         opens = self.next_byte() in (_OPEN, _OPEN_OBJECT)
         size = self._container_size() if opens else self._scalar_size()
+        if size > RECORD_LIMIT:
+            raise self._too_large()
         line, byte = self._line, self._byte
-        data = self._buffer[self._at : self._at + size]
+        data = bytes(memoryview(self._buffer)[self._at : self._at + size])
         self._advance(self._at + size)
         document, self._fresh = self._fresh, False
         return Piece(data, line, byte, document)
@@ -112,14 +114,19 @@ class Scanner:
     def ahead(self) -> list[Any]:
         """Return the first few sound values of the list that starts here, without taking them."""
         while True:
-            scanner = Scanner(io.BytesIO(self._buffer[self._at :]), self._file)
-            found = list(itertools.islice(_sound(scanner), SEEN_OF_A_LIST))
+            found = list(itertools.islice(_sound(self._of_what_is_held()), SEEN_OF_A_LIST))
             if found or self._over_limit() or not self._more():
                 return found
 
     def fault(self, reason: str) -> Fault:
         """Return a fault at the place reached."""
         return Fault(LoadFailure(file=self._file, line=self._line, byte=self._byte, reason=reason))
+
+    def _of_what_is_held(self) -> Scanner:
+        """Return a scanner of the bytes held from here; it changes none, having no more to add."""
+        scanner = Scanner(io.BytesIO(), self._file)
+        scanner._buffer, scanner._at = self._buffer, self._at
+        return scanner
 
     def _container_size(self) -> int:
         depth = size = 0
@@ -162,10 +169,16 @@ class Scanner:
         return self.fault(f"the record that starts here is larger than {told(RECORD_LIMIT)}")
 
     def _more(self) -> bool:
-        # Reading as much as is held keeps the work linear however large one value is.
-        chunk = self._stream.read(max(CHUNK, len(self._buffer) - self._at))
-        self._buffer, self._at = self._buffer[self._at :] + chunk, 0
-        return bool(chunk)
+        # Reading as much as is held keeps the work linear however large one value is; a value
+        # that may be too large is read to where that is known, and no further.
+        held = len(self._buffer) - self._at
+        wanted = held if 2 * held < RECORD_LIMIT else RECORD_LIMIT + 1 - held
+        size = held + max(CHUNK, wanted)
+        while chunk := self._stream.read(min(CHUNK, size - len(self._buffer) + self._at)):
+            del self._buffer[: self._at]
+            self._at = 0
+            self._buffer += chunk
+        return len(self._buffer) - self._at > held
 
     def _advance(self, to: int) -> None:
         newlines = self._buffer.count(b"\n", self._at, to)

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, BinaryIO, Final
 
 from helix.errors import FormatError, HelixError
-from helix.ingest import flags
+from helix.ingest import flags, jsonstream
 from helix.ingest.detection import detect
 from helix.ingest.jsonstream import Fault, Piece, Scanner, decode_piece
 from helix.ingest.streams import DAMAGE, EMPTY_LIST, Found, by_line, open_bytes, pieces
@@ -78,12 +78,13 @@ class FileReader:
     def lines(self, offset: int, size: int, before: int) -> Iterator[Trace | LoadFailure]:
         """Yield what stands in some whole lines of a file of plain JSON Lines.
 
-        They begin at `offset`, are `size` bytes long, and `before` lines stand before them. The
-        format must be given, and be one whose traces each come from one record.
+        They begin at `offset`, are `size` bytes long, and `before` lines stand before them. No
+        more is read than one record may have. The format must be given, and be one whose traces
+        each come from one record.
         """
         with open(self._found.path, "rb") as stream:
             stream.seek(offset)
-            data = io.BytesIO(stream.read(size))
+            data = io.BytesIO(stream.read(min(size, jsonstream.RECORD_LIMIT + 1)))
         try:
             for piece in by_line(data, self._found.name, before):
                 for record in self._records(piece):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 import gzip
 import io
+import itertools
 import os
 import stat
 import tempfile
@@ -195,7 +196,7 @@ def by_line(
 ) -> Iterator[Piece | Scanner | LoadFailure]:
     """Yield the values of JSON Lines; `number` lines of the file stand before the stream."""
     limit = jsonstream.RECORD_LIMIT
-    while line := stream.readline(limit + 1):
+    while line := _line(stream, limit):
         number += 1
         if len(line) > limit:
             reason = f"the line is longer than {told(limit)}"
@@ -204,11 +205,25 @@ def by_line(
                 line = stream.readline(CHUNK)
             continue
         start = len(BOM) if number == 1 and line.startswith(BOM) else 0
-        data = line[start:].strip()
+        data = bytes(line[start:].strip())
         if data.startswith(b"["):
             yield Scanner(io.BytesIO(data), file, line=number)
         elif data:
             yield Piece(data, number, line.find(data[:1]))
+
+
+def _line(stream: BinaryIO, limit: int) -> bytes | bytearray:
+    """Return the next line, or of one that is longer than the limit a byte more than that."""
+    line = stream.readline(min(CHUNK, limit + 1))
+    if len(line) < CHUNK or line.endswith(b"\n"):
+        return line
+    # One that is refused is held once: asked for in one go, a line is held in blocks and joined.
+    held = bytearray(line)
+    while more := stream.readline(min(CHUNK, limit + 1 - len(held))):
+        held += more
+        if more.endswith(b"\n"):
+            break
+    return held if len(held) > limit else bytes(held)
 
 
 def places(path: str) -> Iterator[tuple[int, int, int]] | None:
@@ -223,9 +238,16 @@ def places(path: str) -> Iterator[tuple[int, int, int]] | None:
 def _places(path: str) -> Iterator[tuple[int, int, int]]:
     offset = 0
     with open(path, "rb") as stream:
-        for number, line in enumerate(stream, 1):
-            yield number, offset, len(line)
-            offset += len(line)
+        for number in itertools.count(1):
+            size = 0
+            while line := stream.readline(CHUNK):
+                size += len(line)
+                if line.endswith(b"\n"):
+                    break
+            if not size:
+                return
+            yield number, offset, size
+            offset += size
 
 
 def _is_lines(found: Found) -> tuple[bool, bool]:
@@ -235,23 +257,24 @@ def _is_lines(found: Found) -> tuple[bool, bool]:
     bad, the second is.
     """
     with open_bytes(found.path) as stream:
-        head = stream.read(CHUNK)
-        text = head.removeprefix(BOM).lstrip()
+        more = stream.read(CHUNK).removeprefix(BOM).lstrip()
+        text = bytearray(more)
         is_list = text.startswith(b"[")
         # A record is held whole anyway, a list of many traces never is.
-        while b"\n" not in text and not is_list and len(text) < jsonstream.RECORD_LIMIT:
-            more = stream.read(max(CHUNK, len(text)))
+        while b"\n" not in more and not is_list and len(text) < jsonstream.RECORD_LIMIT:
+            more = stream.read(CHUNK)
             if not more:
                 break
             text += more
-        if not text:
-            return False, True
-        first, _, rest = text.partition(b"\n")
-        rest = (rest or stream.read(CHUNK)).lstrip()
+        end = text.find(b"\n")
+        if end < 0:
+            return False, not text
+        rest = (bytes(text[end + 1 :]) or stream.read(CHUNK)).lstrip()
     if not rest:
         return False, False
+    del text[end:]
     second = rest.partition(b"\n")[0]
-    return _is_container(first) or (not is_list and _is_container(second)), False
+    return _is_container(bytes(text)) or (not is_list and _is_container(second)), False
 
 
 def _is_container(line: bytes) -> bool:

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import threading
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +197,24 @@ def test_a_record_over_the_limit_is_refused_before_it_is_held(
     traces, failures = read_bytes(bomb, tmp_path, "bomb.gz")
     assert traces == []
     assert "1 MiB" in failures[0].reason
+
+
+@pytest.mark.parametrize("shape", [b"%s\n", b"%s\n{}\n", b"[%s]"], ids=["one", "lines", "list"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+def test_of_a_record_over_the_limit_no_more_is_held_than_three_times_the_limit(
+    tmp_path: Path, shape: bytes, pack: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = 16 << 20
+    monkeypatch.setattr(jsonstream, "RECORD_LIMIT", limit)
+    (tmp_path / "bomb.jsonl.gz").write_bytes(pack(shape % line("big", input="x" * (4 * limit))))
+    tracemalloc.start()
+    try:
+        traces, failures = read_paths(str(tmp_path))
+        held = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert traces == [] and "16 MiB" in failures[0].reason
+    assert held < 3 * limit
 
 
 def test_after_a_line_over_the_limit_the_next_is_read(
